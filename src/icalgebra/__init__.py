@@ -1,0 +1,41 @@
+"""icalgebra: a laboratory for in-context algebra.
+
+    >>> import icalgebra
+    >>> sequences = icalgebra.sample("holdout", n=4, n_facts=50, seed=0)
+    >>> sequences.texts()[0]
+
+Names are imported when first used, so that `import icalgebra` is quick and extras stay optional.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "DISTRIBUTIONS": "distributions",
+    "InputError": "errors",
+    "SequenceDataset": "dataset",
+    "Sequences": "sequences",
+    "Structure": "structures",
+    "Vocabulary": "vocabulary",
+    "World": "world",
+    "all_groups": "structures",
+    "batches": "distributions",
+    "load_structure": "table_files",
+    "sample": "distributions",
+    "structure": "structures",
+}
+__all__ = list(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'icalgebra' has no attribute {name!r}")
+    return getattr(import_module(f"icalgebra.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *_HOME]

@@ -1,0 +1,22 @@
+"""The one error users cause: bad input, told in one line with the fix."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class InputError(ValueError):
+    """A request that cannot be met. The command line prints its message alone and exits with code 2."""
+
+
+def unknown(kind: str, name: str, options: Iterable[str]) -> InputError:
+    """An unknown name, with the nearest known one suggested."""
+    known = list(options)
+    nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.4) or difflib.get_close_matches(
+        name.lower(), [option.lower() for option in known], n=1, cutoff=0.4
+    )
+    hint = next((option for option in known if nearest and option.lower() == nearest[0].lower()), None)
+    if hint is not None:
+        return InputError(f"unknown {kind} {name!r}; did you mean {hint!r}?")
+    return InputError(f"unknown {kind} {name!r}; known: {', '.join(known)}")

@@ -1,0 +1,72 @@
+"""Counter-based randomness: row i of stream s under seed S is a pure function of (S, s, i).
+
+A 64-bit key is hashed from (seed, stream); a row's generator starts at a mix of key and row number and then
+walks SplitMix64. So a row is the same whatever the batch size, worker, rank, device or order of asking.
+The kernels are compiled; they also run from plain Python on a one-element uint64 array.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+from numba import njit
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+LOW_32 = np.uint64(0xFFFFFFFF)
+
+
+def stream_key(seed: int, stream: str) -> np.uint64:
+    """The key of one stream: a hash, so that neighbouring seeds and similar names share nothing."""
+    digest = hashlib.blake2b(f"{seed}/{stream}".encode(), digest_size=8).digest()
+    return np.uint64(int.from_bytes(digest, "little"))
+
+
+def generator(seed: int, stream: str) -> np.ndarray:
+    """A generator for code that needs one sequence of numbers rather than rows (random tables, say)."""
+    return np.array([stream_key(seed, stream)], dtype=np.uint64)
+
+
+@njit(inline="always", cache=True)
+def mix(z):
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@njit(inline="always", cache=True)
+def row_state(key, row):
+    """Where the generator of one row starts."""
+    return mix(mix(key ^ (np.uint64(row) * np.uint64(0xD1342543DE82EF95))) + np.uint64(row))
+
+
+@njit(inline="always", cache=True)
+def next_u64(state):
+    state[0] += GOLDEN
+    return mix(state[0])
+
+
+@njit(cache=True)
+def below(state, n):
+    """A uniform integer in [0, n), n < 2**32, without bias (multiply, shift, reject)."""
+    n = np.uint64(n)
+    product = (next_u64(state) >> np.uint64(32)) * n
+    if (product & LOW_32) < n:
+        threshold = (np.uint64(1) << np.uint64(32)) % n
+        while (product & LOW_32) < threshold:
+            product = (next_u64(state) >> np.uint64(32)) * n
+    return np.int64(product >> np.uint64(32))
+
+
+@njit(cache=True)
+def uniform(state):
+    """A uniform double in [0, 1)."""
+    return np.float64(next_u64(state) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+
+
+@njit(cache=True)
+def partial_shuffle(state, values, n_chosen):
+    """Fisher–Yates on the first n_chosen places: they become a uniform ordered choice from `values`."""
+    for i in range(n_chosen):
+        j = i + below(state, len(values) - i)
+        values[i], values[j] = values[j], values[i]

@@ -1,0 +1,423 @@
+"""The compiled sampler: one loop for every distribution. Only kernels live here; distributions.py names the laws.
+
+A law says four things: what is held out of the context, which query is asked for, what is planted, and what the
+context must show. A row that does not meet them is drawn again whole, structures included, so that conditioning
+keeps the law it conditions.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from icalgebra.randomness import GOLDEN, LOW_32, below, mix, partial_shuffle, row_state, uniform
+from icalgebra.vocabulary import ANSWER, COMMA, EQUALS, FACT_LENGTH, LEFT, RIGHT
+
+# What is held out of the context.
+HOLD_NOTHING, HOLD_PAIR, HOLD_PAIR_AND_REVERSE = range(3)
+# Which query is asked for.
+ANY_QUERY, NO_IDENTITY, HAS_IDENTITY, DISTINCT, COMMUTING = range(5)
+# What is planted: the needed facts of a mechanism, alone (pure) or inside a natural sequence (embedded).
+PLANT_NOTHING, PLANT_CANCEL, PLANT_ASSOCIATE = range(3)
+# What the context must show.
+ANY_CONTEXT, SHOWS_PAIR, SHOWS_REVERSE, REVEALS_IDENTITY, NOT_BY_IDENTITY_OR_CANCEL = range(5)
+# How elements are assigned to variables.
+SHUFFLED, RESERVED_IDENTITY, UNSHUFFLED = range(3)
+# The draw rule of the world.
+DRAW_FIT, DRAW_STOP, DRAW_ALL = range(3)
+
+ATTEMPTS = 1_000_000
+
+
+class Law(NamedTuple):
+    """A distribution, as the kernel reads it."""
+
+    held_out: int = HOLD_NOTHING
+    query: int = ANY_QUERY
+    plant: int = PLANT_NOTHING
+    embedded: int = 0
+    context: int = ANY_CONTEXT
+    assignment: int = SHUFFLED
+
+
+class WorldArrays(NamedTuple):
+    """A world, as the kernel reads it."""
+
+    orders: np.ndarray  # [S]
+    identities: np.ndarray  # [S], −1 where there is none
+    latin: np.ndarray  # [S]
+    tables: np.ndarray  # [S, largest order, largest order]
+    n_variables: int
+    reserved: int
+    p_mix: float
+    draw: int
+
+
+@njit(cache=True)
+def draw_mixture(state, world, only_one, slots):
+    """Draw the structures into `slots`; how many there are comes back."""
+    n_structures = len(world.orders)
+    if world.draw == DRAW_ALL and not only_one:
+        for i in range(n_structures):
+            slots[i] = i
+        return n_structures
+    count, room = 0, world.n_variables
+    while True:
+        if world.draw == DRAW_FIT:
+            fitting = 0
+            for i in range(n_structures):
+                fitting += world.orders[i] <= room
+            if fitting == 0:
+                return count
+            skip, chosen = below(state, fitting), -1
+            while skip >= 0:
+                chosen += 1
+                skip -= world.orders[chosen] <= room
+        else:
+            chosen = below(state, n_structures)
+            if world.orders[chosen] > room:
+                return count
+        slots[count] = chosen
+        count += 1
+        room -= world.orders[chosen]
+        if only_one or uniform(state) >= world.p_mix:
+            return count
+
+
+@njit(cache=True)
+def draw_query(state, world, slots, count):
+    """A uniform cell of all tables: the place of its structure and its two elements."""
+    total = 0
+    for i in range(count):
+        total += world.orders[slots[i]] ** 2
+    cell = below(state, total)
+    place = 0
+    while cell >= world.orders[slots[place]] ** 2:
+        cell -= world.orders[slots[place]] ** 2
+        place += 1
+    order = world.orders[slots[place]]
+    return place, cell // order, cell % order
+
+
+@njit(cache=True)
+def query_fits(world, law, s, x, y):
+    identity = world.identities[s]
+    if law.query == NO_IDENTITY:
+        return x != identity and y != identity
+    if law.query == HAS_IDENTITY:
+        return identity >= 0 and (x == identity or y == identity)
+    if law.query == DISTINCT:
+        return x != y
+    if law.query == COMMUTING:
+        return x != y and world.tables[s, x, y] == world.tables[s, y, x]
+    return True
+
+
+@njit(cache=True)
+def assign(state, world, slots, count, how, query_place, variable_of):
+    """Elements, structure after structure, to variables; False where the reserved variable became an identity."""
+    total, query_identity = 0, -1
+    for i in range(count):
+        if i == query_place:
+            query_identity = total + world.identities[slots[i]]
+        total += world.orders[slots[i]]
+    for v in range(world.n_variables):
+        variable_of[v] = v
+    if how == UNSHUFFLED:
+        return total, True
+    partial_shuffle(state, variable_of, total)
+    if how == RESERVED_IDENTITY:
+        # Exchanging two values maps the uniform law onto the uniform law with this value fixed.
+        for v in range(world.n_variables):
+            if variable_of[v] == world.reserved:
+                variable_of[v], variable_of[query_identity] = variable_of[query_identity], variable_of[v]
+                break
+        return total, True
+    element = 0
+    for i in range(count):
+        if world.identities[slots[i]] >= 0 and variable_of[element + world.identities[slots[i]]] == world.reserved:
+            return total, False
+        element += world.orders[slots[i]]
+    return total, True
+
+
+@njit(cache=True, inline="always")
+def packed(left, right, answer):
+    """One fact in one integer: left, right and answer, a byte each."""
+    return np.uint32(left) | (np.uint32(right) << np.uint32(8)) | (np.uint32(answer) << np.uint32(16))
+
+
+@njit(cache=True)
+def fill_cells(world, slots, count, variable_of, cells):
+    """All facts of the sequence's tables, in order of structure, left and right element."""
+    n_cells, offset = 0, 0
+    for i in range(count):
+        s = slots[i]
+        order = world.orders[s]
+        for x in range(order):
+            left = variable_of[offset + x]
+            for y in range(order):
+                answer = variable_of[offset + world.tables[s, x, y]]
+                cells[n_cells] = packed(left, variable_of[offset + y], answer)
+                n_cells += 1
+        offset += order
+    return n_cells
+
+
+@njit(cache=True)
+def remove_cell(cells, n_cells, fact):
+    for i in range(n_cells):
+        if cells[i] == fact:
+            cells[i] = cells[n_cells - 1]
+            return n_cells - 1
+    return n_cells
+
+
+@njit(cache=True)
+def draw_from(state, cells, n_cells, context, begin):
+    """Fill context[begin:] with independent uniform choices among cells[:n_cells]; two from each random word."""
+    n = np.uint64(n_cells)
+    threshold = (np.uint64(1) << np.uint64(32)) % n
+    walk = state[0]
+    i, end = begin, len(context)
+    while i < end:
+        walk += GOLDEN
+        word = mix(walk)
+        product = (word >> np.uint64(32)) * n
+        if (product & LOW_32) >= threshold:
+            context[i] = cells[product >> np.uint64(32)]
+            i += 1
+        product = (word & LOW_32) * n
+        if i < end and (product & LOW_32) >= threshold:
+            context[i] = cells[product >> np.uint64(32)]
+            i += 1
+    state[0] = walk
+
+
+@njit(cache=True)
+def needed_for_cancel(state, world, s, x, y, names, n_context, planted):
+    """Facts of x's row and y's column that rule out every element but the answer, and show the answer.
+
+    All of them where they fit; else a uniform choice among the sufficient sets of n_context facts. Every wrong
+    answer has two facts that rule it out, one in the row and one in the column: some keep both, the rest one.
+    """
+    order, answer = world.orders[s], world.tables[s, x, y]
+    if not world.latin[s] or n_context < order - 1 or order < 2:
+        return 0
+    wrong = np.empty(order - 1, dtype=np.int64)
+    row_fact = np.empty(order, dtype=np.uint32)
+    column_fact = np.empty(order, dtype=np.uint32)
+    row_shows, column_shows = -1, -1  # the wrong answer whose fact shows the right one as an operand
+    for w in range(order):
+        if w != y:
+            v = world.tables[s, x, w]
+            row_fact[v] = packed(names[x], names[w], names[v])
+            if w == answer:
+                row_shows = v
+        if w != x:
+            v = world.tables[s, w, y]
+            column_fact[v] = packed(names[w], names[y], names[v])
+            if w == answer:
+                column_shows = v
+    j = 0
+    for v in range(order):
+        if v != answer:
+            wrong[j] = v
+            j += 1
+    n_both = min(n_context - (order - 1), order - 1)
+    while True:
+        partial_shuffle(state, wrong, n_both)
+        n_planted, n_rows, n_columns, shown = 0, 0, 0, False
+        for i in range(order - 1):
+            v = wrong[i]
+            both = i < n_both
+            by_row = both or below(state, 2) == 0
+            if by_row:
+                planted[n_planted] = row_fact[v]
+                n_planted += 1
+                n_rows += 1
+                shown |= v == row_shows
+            if both or not by_row:
+                planted[n_planted] = column_fact[v]
+                n_planted += 1
+                n_columns += 1
+                shown |= v == column_shows
+        # x stands in every row fact and y in every column fact, so they are shown where they are the answer.
+        if shown or (answer == x and n_rows > 0) or (answer == y and n_columns > 0):
+            return n_planted
+
+
+@njit(cache=True)
+def needed_for_associate(state, world, s, x, y, names, planted):
+    """The facts of one triple, uniform over (xg=f, gd=y, fd=z) and (dy=f, gd=x, gf=z) free of query and reverse."""
+    order, table = world.orders[s], world.tables[s]
+    answer = table[x, y]
+    n_found = 0
+    for pick in range(2):  # count the triples, then find the chosen one
+        chosen = below(state, n_found) if pick else -1
+        n_found = 0
+        for form in range(2):
+            for g in range(order):
+                for d in range(order):
+                    if form == 0:
+                        l1, r1, l2, r2 = x, g, table[x, g], d
+                    else:
+                        l1, r1, l2, r2 = d, y, g, table[d, y]
+                    if table[g, d] != (y if form == 0 else x) or table[l2, r2] != answer:
+                        continue
+                    if is_query(l1, r1, x, y) or is_query(g, d, x, y) or is_query(l2, r2, x, y):
+                        continue
+                    if n_found == chosen:
+                        planted[0] = packed(names[l1], names[r1], names[table[l1, r1]])
+                        planted[1] = packed(names[g], names[d], names[table[g, d]])
+                        planted[2] = packed(names[l2], names[r2], names[answer])
+                        return 2 if planted[2] == planted[0] or planted[2] == planted[1] else drop_repeat(planted)
+                    n_found += 1
+        if n_found == 0:
+            return 0
+    return 0
+
+
+@njit(cache=True, inline="always")
+def is_query(left, right, x, y):
+    return (left == x and right == y) or (left == y and right == x)
+
+
+@njit(cache=True)
+def drop_repeat(planted):
+    """Three facts of which the first two may be one."""
+    if planted[0] == planted[1]:
+        planted[1] = planted[2]
+        return 2
+    return 3
+
+
+@njit(cache=True)
+def plant(state, law, planted, n_planted, context):
+    """Put the needed facts into the context: alone, repeated and shuffled, or at random places of what is there."""
+    n_context = len(context)
+    if not law.embedded:
+        draw_from(state, planted, n_planted, context, n_planted)
+        context[:n_planted] = planted[:n_planted]
+        partial_shuffle(state, context, n_context)
+        return
+    places = np.arange(n_context)
+    partial_shuffle(state, places, n_planted)
+    for i in range(n_planted):
+        context[places[i]] = planted[i]
+
+
+@njit(cache=True)
+def context_shows(law, context, query, identity):
+    """Whether the context meets the law; `identity` is the variable of the identity of the query's structure."""
+    if law.context == ANY_CONTEXT:
+        return True
+    left, right = query & 0xFF, (query >> 8) & 0xFF
+    answer = query >> 16
+    if law.context == NOT_BY_IDENTITY_OR_CANCEL:
+        return not identity_or_cancel_solves(context, left, right, answer)
+    for fact in context:
+        f_left, f_right = fact & 0xFF, (fact >> 8) & 0xFF
+        if law.context == SHOWS_PAIR and f_left == left and f_right == right:
+            return True
+        if law.context == SHOWS_REVERSE and f_left == right and f_right == left:
+            return True
+        if law.context == REVEALS_IDENTITY and (f_left == identity or f_right == identity):
+            return True
+    return False
+
+
+@njit(cache=True)
+def identity_or_cancel_solves(context, left, right, answer):
+    """Is the query answered rightly by a fact that shows an identity, or by closure − cancellation?"""
+    closure, cancelled = np.uint64(0), np.uint64(0)
+    for fact in context:
+        x, y, z = fact & 0xFF, (fact >> 8) & 0xFF, fact >> 16
+        if (y == z and ((x == left and answer == right) or (x == right and answer == left))) or (
+            x == z and ((y == left and answer == right) or (y == right and answer == left))
+        ):
+            return True
+        bits = (np.uint64(1) << np.uint64(x)) | (np.uint64(1) << np.uint64(y)) | (np.uint64(1) << np.uint64(z))
+        if x == left or x == right or y == left or y == right or z == left or z == right:
+            closure |= bits
+        if x == left or y == right:
+            cancelled |= np.uint64(1) << np.uint64(z)
+    return closure & ~cancelled == np.uint64(1) << np.uint64(answer)
+
+
+@njit(cache=True)
+def write_fact(row, place, fact, n_variables):
+    at = place * FACT_LENGTH
+    row[at + COMMA] = n_variables + 1
+    row[at + LEFT] = fact & 0xFF
+    row[at + RIGHT] = (fact >> 8) & 0xFF
+    row[at + EQUALS] = n_variables
+    row[at + ANSWER] = fact >> 16
+
+
+@njit(cache=True, nogil=True)
+def fill_rows(tokens, structures, assignment, key, start, world, law):
+    """Fill rows start … of the stream `key`; how many were filled before one could not be met comes back."""
+    n_rows = len(tokens)
+    n_context = tokens.shape[1] // FACT_LENGTH - 1
+    only_one = law.plant != PLANT_NOTHING and not law.embedded
+    state = np.empty(1, dtype=np.uint64)
+    slots = np.empty(structures.shape[1], dtype=np.int64)
+    variable_of = np.empty(world.n_variables, dtype=np.int64)
+    cells = np.empty(world.n_variables**2, dtype=np.uint32)
+    context = np.empty(n_context, dtype=np.uint32)
+    planted = np.empty(2 * world.n_variables + 3, dtype=np.uint32)
+    for row in range(n_rows):
+        state[0] = row_state(key, start + row)
+        met = False
+        for _ in range(ATTEMPTS):
+            count = draw_mixture(state, world, only_one, slots)
+            place, x, y = draw_query(state, world, slots, count)
+            s = slots[place]
+            if not query_fits(world, law, s, x, y):
+                continue
+            if law.assignment == RESERVED_IDENTITY and world.identities[s] < 0:
+                continue
+            total, allowed = assign(state, world, slots, count, law.assignment, place, variable_of)
+            while not allowed:
+                total, allowed = assign(state, world, slots, count, law.assignment, place, variable_of)
+            offset = 0
+            for i in range(place):
+                offset += world.orders[slots[i]]
+            names = variable_of[offset : offset + world.orders[s]]
+            query = packed(names[x], names[y], names[world.tables[s, x, y]])
+            n_planted = 0
+            if law.plant == PLANT_CANCEL:
+                n_planted = needed_for_cancel(state, world, s, x, y, names, n_context, planted)
+            elif law.plant == PLANT_ASSOCIATE:
+                n_planted = needed_for_associate(state, world, s, x, y, names, planted)
+            if law.plant != PLANT_NOTHING and n_planted == 0:
+                continue
+            if not only_one and n_context > 0:
+                n_cells = fill_cells(world, slots, count, variable_of, cells)
+                if law.held_out != HOLD_NOTHING:
+                    n_cells = remove_cell(cells, n_cells, query)
+                    if law.held_out == HOLD_PAIR_AND_REVERSE and x != y:
+                        reverse = packed(names[y], names[x], names[world.tables[s, y, x]])
+                        n_cells = remove_cell(cells, n_cells, reverse)
+                if n_cells == 0:
+                    continue
+                draw_from(state, cells, n_cells, context, 0)
+            if n_planted > 0:
+                plant(state, law, planted, n_planted, context)
+            identity = names[world.identities[s]] if world.identities[s] >= 0 else -1
+            if context_shows(law, context, query, identity):
+                met = True
+                break
+        if not met:
+            return row
+        for i in range(n_context):
+            write_fact(tokens[row], i, context[i], world.n_variables)
+        write_fact(tokens[row], n_context, query, world.n_variables)
+        for i in range(structures.shape[1]):
+            structures[row, i] = slots[i] if i < count else -1
+        for v in range(world.n_variables):
+            assignment[row, v] = variable_of[v] if v < total else -1
+    return n_rows

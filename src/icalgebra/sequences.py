@@ -1,0 +1,88 @@
+"""Sequences: what a sampler returns, as frozen arrays.
+
+structures  C6 D3        places in world.pool, padded with −1
+assignment  h k c …      element -> variable, the structures' elements one after another, padded with −1
+tokens      ,hk=c,…      uint8 [n, 5k]; the last fact is the query
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from icalgebra.vocabulary import FACT_LENGTH, facts_of
+from icalgebra.world import World
+
+
+@dataclass(frozen=True, eq=False)
+class Sequences:
+    """n sequences of one distribution with their latents; rows start … start+n−1 of one stream."""
+
+    tokens: np.ndarray
+    structures: np.ndarray
+    assignment: np.ndarray
+    world: World
+    distribution: str
+    seed: int
+    stream: str
+    start: int = 0
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    @property
+    def n_facts(self) -> int:
+        """Facts a sequence, the query included."""
+        return self.tokens.shape[1] // FACT_LENGTH
+
+    @property
+    def prompts(self) -> np.ndarray:
+        """Tokens up to the query's '=': what a predictor is given, [n, 5k−1]."""
+        return self.tokens[:, :-1]
+
+    @property
+    def answers(self) -> np.ndarray:
+        """The variable that answers each query."""
+        return self.tokens[:, -1]
+
+    @property
+    def facts(self) -> np.ndarray:
+        """Left, right and answer of every fact, [n, k, 3]."""
+        return facts_of(self.tokens)
+
+    def texts(self) -> list[str]:
+        return self.world.vocabulary.decode(self.tokens)
+
+    def __getitem__(self, rows: slice) -> Sequences:
+        begin, _, step = rows.indices(len(self))
+        if step != 1:
+            raise ValueError("take consecutive rows: a Sequences value is one stretch of a stream")
+        parts = {name: getattr(self, name)[rows] for name in ("tokens", "structures", "assignment")}
+        return replace(self, **parts, start=self.start + begin)
+
+    def structure_names(self, row: int) -> list[str]:
+        return [self.world.pool[i].name for i in self.structures[row] if i >= 0]
+
+    def groups_of_variables(self) -> np.ndarray:
+        """For every row and variable the place of its structure in that row's list, or −1, [n, N]."""
+        orders = np.array([s.order for s in self.world.pool] + [0])
+        places = np.full((len(self), self.world.n_variables), -1, dtype=np.int8)
+        ends = np.cumsum(orders[self.structures], axis=1)
+        rows, elements = np.nonzero(self.assignment >= 0)
+        places[rows, self.assignment[rows, elements]] = (elements[:, None] >= ends[rows]).sum(axis=1)
+        return places
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """One plain dictionary a sequence, for JSON lines."""
+        letters = self.world.vocabulary.variables
+        for row, text in enumerate(self.texts()):
+            yield {
+                "row": self.start + row,
+                "distribution": self.distribution,
+                "text": text,
+                "structures": self.structure_names(row),
+                "assignment": "".join(letters[v] for v in self.assignment[row] if v >= 0),
+            }

@@ -1,0 +1,107 @@
+"""Tokens, slots, text <-> ids. The only file that knows how many tokens a fact has.
+
+    text      ,  a  b  =  c  ,  d  e  =  f        a fact is ",ab=c"
+    offset    0  1  2  3  4  0  1  2  3  4
+    slot      ,  left right = answer              '=' is the predictive token
+
+With N variables the ids are a, b, … = 0 … N−1, '=' = N, ',' = N+1.
+"""
+
+from __future__ import annotations
+
+import string
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from icalgebra.errors import InputError
+
+COMMA, LEFT, RIGHT, EQUALS, ANSWER = range(5)  # offsets of the slots inside a fact
+FACT_LENGTH = 5
+LETTERS = string.ascii_lowercase + string.ascii_uppercase
+MAX_VARIABLES = len(LETTERS)
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The alphabet of one world: its first n_variables letters, '=' and ','."""
+
+    n_variables: int = 16
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.n_variables <= MAX_VARIABLES:
+            raise InputError(f"n_variables must be between 1 and {MAX_VARIABLES}, not {self.n_variables}")
+
+    @property
+    def variables(self) -> str:
+        return LETTERS[: self.n_variables]
+
+    @property
+    def equals(self) -> int:
+        return self.n_variables
+
+    @property
+    def comma(self) -> int:
+        return self.n_variables + 1
+
+    @property
+    def size(self) -> int:
+        return self.n_variables + 2
+
+    @property
+    def characters(self) -> str:
+        return self.variables + "=,"
+
+    @cached_property
+    def _bytes(self) -> np.ndarray:
+        return np.frombuffer(self.characters.encode("ascii"), dtype=np.uint8)
+
+    def decode(self, tokens: np.ndarray) -> list[str]:
+        """Token rows [n, T] to texts."""
+        rows = np.atleast_2d(np.asarray(tokens))
+        joined = self._bytes[rows].tobytes().decode("ascii")
+        length = rows.shape[1]
+        return [joined[i * length : (i + 1) * length] for i in range(rows.shape[0])]
+
+    def encode(self, text: str, *, line: int = 1) -> np.ndarray:
+        """One text to token ids. The leading ',' may be missing, and so may the last fact's answer.
+
+        A malformed text raises InputError with the line and the column (both from 1).
+        """
+        stripped = text.strip()
+        if not stripped:
+            raise InputError(f"line {line}: empty sequence; expected facts like ,ab=c,de=f")
+        added = "" if stripped[0] == "," else ","
+        column_shift = len(text) - len(text.lstrip()) + 1 - len(added)
+        body = added + stripped
+        ids = np.empty(len(body), dtype=np.uint8)
+        for i, character in enumerate(body):
+            expected = self._expected(i % FACT_LENGTH)
+            if character not in expected:
+                raise InputError(
+                    f"line {line}, column {i + column_shift}: found {character!r} where a fact like ,ab=c "
+                    f"needs {self._describe(i % FACT_LENGTH)}"
+                )
+            ids[i] = self.characters.index(character)
+        if len(body) % FACT_LENGTH not in (0, ANSWER):
+            raise InputError(
+                f"line {line}, column {len(body) + column_shift}: the last fact is incomplete; "
+                f"expected {self._describe(len(body) % FACT_LENGTH)}"
+            )
+        return ids
+
+    def _expected(self, slot: int) -> str:
+        return {COMMA: ",", EQUALS: "="}.get(slot, self.variables)
+
+    def _describe(self, slot: int) -> str:
+        if slot in (COMMA, EQUALS):
+            return repr(self._expected(slot))
+        return f"a variable ({self.variables[0]}–{self.variables[-1]})"
+
+
+def facts_of(tokens: np.ndarray) -> np.ndarray:
+    """Token rows [n, 5k] to facts [n, k, 3]: left, right and answer (a copy)."""
+    n, length = tokens.shape
+    facts = tokens.reshape(n, length // FACT_LENGTH, FACT_LENGTH)
+    return facts[:, :, [LEFT, RIGHT, ANSWER]]
