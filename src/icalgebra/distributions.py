@@ -14,11 +14,11 @@ from itertools import count
 import numpy as np
 
 from icalgebra import sampler as s
+from icalgebra.axioms import is_latin
 from icalgebra.errors import InputError, unknown
 from icalgebra.randomness import stream_key
 from icalgebra.sampler import Law, WorldArrays
 from icalgebra.sequences import Sequences
-from icalgebra.structures import is_latin
 from icalgebra.vocabulary import FACT_LENGTH
 from icalgebra.world import DRAW_RULES, World
 

@@ -333,6 +333,7 @@ def context_shows(law, context, query, identity):
 def identity_or_cancel_solves(context, left, right, answer):
     """Is the query answered rightly by a fact that shows an identity, or by closure − cancellation?"""
     closure, cancelled = np.uint64(0), np.uint64(0)
+    query_bits = (np.uint64(1) << np.uint64(left)) | (np.uint64(1) << np.uint64(right))
     for fact in context:
         x, y, z = fact & 0xFF, (fact >> 8) & 0xFF, fact >> 16
         if (y == z and ((x == left and answer == right) or (x == right and answer == left))) or (
@@ -340,7 +341,7 @@ def identity_or_cancel_solves(context, left, right, answer):
         ):
             return True
         bits = (np.uint64(1) << np.uint64(x)) | (np.uint64(1) << np.uint64(y)) | (np.uint64(1) << np.uint64(z))
-        if x == left or x == right or y == left or y == right or z == left or z == right:
+        if bits & query_bits:
             closure |= bits
         if x == left or y == right:
             cancelled |= np.uint64(1) << np.uint64(z)

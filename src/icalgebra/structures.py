@@ -17,6 +17,7 @@ from functools import lru_cache, reduce
 
 import numpy as np
 
+from icalgebra.axioms import find_identity, is_associative, is_latin
 from icalgebra.errors import InputError, unknown
 from icalgebra.random_tables import latin_square, magma_table, monoid_table, semigroup_table
 from icalgebra.vocabulary import MAX_VARIABLES
@@ -61,35 +62,6 @@ class Structure:
 
     def __repr__(self) -> str:
         return f"Structure({self.name}, order {self.order}, {self.kind})"
-
-
-# --- axioms ---------------------------------------------------------------------------------------------------------
-
-
-def is_associative(table: np.ndarray) -> bool:
-    """(xy)z = x(yz) for all x, y, z."""
-    return bool(np.array_equal(table[table], table[:, table]))
-
-
-def is_commutative(table: np.ndarray) -> bool:
-    return bool(np.array_equal(table, table.T))
-
-
-def is_latin(table: np.ndarray) -> bool:
-    """Every row and every column is a permutation: both divisions are unique."""
-    everything = np.arange(len(table))
-    return bool((np.sort(table, axis=0) == everything[:, None]).all() and (np.sort(table, axis=1) == everything).all())
-
-
-def find_identity(table: np.ndarray) -> int | None:
-    """The two-sided identity, or None."""
-    everything = np.arange(len(table))
-    both = (table == everything).all(axis=1) & (table.T == everything).all(axis=1)
-    return int(np.flatnonzero(both)[0]) if both.any() else None
-
-
-def is_group(table: np.ndarray) -> bool:
-    return is_latin(table) and find_identity(table) is not None and is_associative(table)
 
 
 # --- constructions --------------------------------------------------------------------------------------------------
@@ -214,10 +186,10 @@ def structure(name: str) -> Structure:
     return Structure(name, table, 0)
 
 
-def structures(names: str) -> tuple[Structure, ...]:
+def split_names(text: str) -> tuple[str, ...]:
     """A comma-separated list of names; commas inside parentheses belong to the name."""
-    parts = [part.strip() for part in re.split(r",(?![^(]*\))", names)]
-    return tuple(structure(part) for part in parts if part)
+    parts = (part.strip() for part in re.split(r",(?![^(]*\))", text))
+    return tuple(part for part in parts if part)
 
 
 def known_names() -> list[str]:

@@ -50,9 +50,7 @@ class World:
         if self.draw not in DRAW_RULES:
             raise InputError(f"draw must be one of {', '.join(DRAW_RULES)}, not {self.draw!r}")
         if self.reserved is not None and (len(self.reserved) != 1 or self.reserved not in self.vocabulary.variables):
-            raise InputError(
-                f"reserved must be one of the variables {self.vocabulary.variables}, not {self.reserved!r}"
-            )
+            raise InputError(f"reserved must be one of {self.vocabulary.variables}, not {self.reserved!r}")
         self._check_sizes()
 
     def _check_sizes(self) -> None:

@@ -1,0 +1,37 @@
+"""`icalgebra bench`: how fast the parts are on this machine."""
+
+from __future__ import annotations
+
+import json
+import resource
+from dataclasses import dataclass
+
+from icalgebra.benchmarks import BENCHMARKS, run_benchmarks
+from icalgebra.errors import unknown
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Measure the parts on one core; figures are the best of several repeats, ratios come from one run."""
+
+    only: str | None = None
+    """One benchmark by name."""
+    seed: int = 0
+    json: bool = False
+    """Print JSON for machines."""
+
+    def run(self) -> None:
+        if self.only is not None and self.only not in BENCHMARKS:
+            raise unknown("benchmark", self.only, BENCHMARKS)
+        names = [self.only] if self.only else list(BENCHMARKS)
+        results = run_benchmarks(names, self.seed)
+        results["peak_memory_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        if self.json:
+            print(json.dumps(results))
+            return
+        for name, value in results.items():
+            if isinstance(value, dict):
+                detail = ", ".join(f"{key} {amount:,.4g}" for key, amount in value.items() if key != "unit")
+                print(f"{name:24} {detail}  {value.get('unit', '')}")
+            else:
+                print(f"{name:24} {value:,.0f}")

@@ -1,0 +1,77 @@
+"""Options and manners that commands share."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TypeVar
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from icalgebra.errors import InputError
+from icalgebra.files import atomic_path
+from icalgebra.structures import Structure, split_names
+from icalgebra.table_files import load_structure
+from icalgebra.world import PAPER_STRUCTURES, World
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class WorldOptions:
+    """The world the sequences come from; the paper's unless told otherwise. Commands inherit these."""
+
+    structures: str | None = None
+    """Comma-separated names: C6,D4,Q8,C4xC2,SmallGroup(16,3),Quasigroup(8,0)."""
+    table: Path | None = None
+    """A Cayley table of your own (CSV or JSON), added to --structures or used alone."""
+    variables: int = 16
+    """How many variables the alphabet has (at most 52)."""
+    p_mix: float = 0.7
+    """The probability of drawing one more structure."""
+    d2: bool = False
+    """Draw D2 as well, as the released code does."""
+    reserved: str = "a"
+    """The variable that is never an identity, or 'none'."""
+    draw: str = "fit"
+    """How structures are drawn: fit, stop or all."""
+
+    def world(self) -> World:
+        chosen: tuple[str | Structure, ...] = split_names(self.structures or "")
+        if self.structures is not None and not chosen:
+            raise InputError("--structures names no structure")
+        if self.table is not None:
+            chosen += (load_structure(self.table),)
+        return World(
+            structures=chosen or PAPER_STRUCTURES,
+            n_variables=self.variables,
+            p_mix=self.p_mix,
+            d2=self.d2,
+            reserved=None if self.reserved.lower() == "none" else self.reserved,
+            draw=self.draw,  # type: ignore[arg-type]  # World checks it
+        )
+
+
+def progress(items: Iterable[T], total: int, what: str) -> Iterator[T]:
+    """A bar for people, on standard error; nothing when piped. Items may count for more than one (a tuple's len)."""
+    console = Console(stderr=True)
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        for item in items:
+            yield item
+            bar.advance(task, len(item) if hasattr(item, "__len__") else 1)
+
+
+@contextmanager
+def output(path: Path | None, mode: str = "w") -> Iterator[IO]:
+    """Standard output, or a file that appears only when it is complete."""
+    if path is None:
+        yield sys.stdout if mode == "w" else sys.stdout.buffer
+        return
+    with atomic_path(path) as temporary, open(temporary, mode, encoding="utf-8" if mode == "w" else None) as stream:
+        yield stream

@@ -1,0 +1,78 @@
+"""Find the command, parse its options, run it; bad input ends in one line and exit code 2."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+from importlib import import_module
+from typing import Any
+
+import tyro
+
+from icalgebra import __version__
+from icalgebra.errors import InputError, unknown
+
+# name -> (module and class, what it does). The modules are imported only when their command is asked for.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "sample": ("icalgebra.cli.sample:Sample", "make sequences of any distribution"),
+    "bench": ("icalgebra.cli.bench:Bench", "measure how fast the parts are on this machine"),
+}
+
+
+def main(arguments: list[str] | None = None) -> None:
+    arguments = sys.argv[1:] if arguments is None else arguments
+    try:
+        code = _run(arguments)
+    except InputError as error:
+        print(f"icalgebra: {error}", file=sys.stderr)
+        code = 2
+    except BrokenPipeError:
+        # The reader of our output went away (`| head`): nothing is wrong, and nothing is left to flush.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except KeyboardInterrupt:
+        print("icalgebra: interrupted", file=sys.stderr)
+        code = 130
+    sys.exit(code)
+
+
+def _run(arguments: list[str]) -> int:
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(_overview())
+        return 0
+    if arguments[0] == "--version":
+        print(__version__)
+        return 0
+    name, rest = arguments[0], arguments[1:]
+    if name not in COMMANDS:
+        raise unknown("command", name, COMMANDS)
+    module, class_name = COMMANDS[name][0].split(":")
+    command = _parse(getattr(import_module(module), class_name), name, rest)
+    return int(command.run() or 0)
+
+
+def _parse(command: type, name: str, arguments: list[str]) -> Any:
+    """Options to the command's dataclass; tyro's boxed complaint becomes one line."""
+    complaint = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(complaint):
+            return tyro.cli(command, args=arguments, prog=f"icalgebra {name}", config=(tyro.conf.FlagCreatePairsOff,))
+    except SystemExit as exit_:
+        if exit_.code in (0, None):
+            raise
+        raise InputError(_one_line(complaint.getvalue(), name)) from None
+
+
+def _one_line(complaint: str, name: str) -> str:
+    """The reason inside tyro's box: what stands between its title and its first rule."""
+    lines = [line.strip("│ \t") for line in complaint.splitlines() if not line.startswith(("╭", "╰"))]
+    rule = next((i for i, line in enumerate(lines) if line.startswith("─")), len(lines))
+    return f"{' '.join(lines[:rule]).rstrip('.')} (see icalgebra {name} --help)"
+
+
+def _overview() -> str:
+    width = max(map(len, COMMANDS))
+    rows = "\n".join(f"  {name:{width}}  {summary}" for name, (_, summary) in COMMANDS.items())
+    return f"icalgebra {__version__}: a laboratory for in-context algebra\n\n{rows}\n\nicalgebra COMMAND --help"
