@@ -1,0 +1,54 @@
+"""Every measured value is an Estimate: the value, its 95 % interval, and how many observations stand behind it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+Z95 = 1.959963984540054
+
+
+@dataclass(frozen=True)
+class Estimate:
+    value: float
+    low: float
+    high: float
+    n: int
+
+    def scaled(self, factor: float) -> Estimate:
+        return Estimate(self.value * factor, self.low * factor, self.high * factor, self.n)
+
+    def to_dict(self) -> dict[str, float | int]:
+        return asdict(self)
+
+
+def proportion(successes: float, n: int) -> Estimate:
+    """A share with Wilson's interval, which stays sensible at 0 and 1."""
+    if n == 0:
+        return Estimate(float("nan"), 0.0, 1.0, 0)
+    p = successes / n
+    centre = (p + Z95**2 / (2 * n)) / (1 + Z95**2 / n)
+    half = Z95 / (1 + Z95**2 / n) * np.sqrt(p * (1 - p) / n + Z95**2 / (4 * n * n))
+    return Estimate(float(p), max(0.0, float(centre - half)), min(1.0, float(centre + half)), n)
+
+
+def mean(values: np.ndarray) -> Estimate:
+    """A mean with its normal interval."""
+    values = np.asarray(values, dtype=np.float64)
+    n = len(values)
+    half = Z95 * values.std(ddof=1) / np.sqrt(n) if n > 1 else float("nan")
+    centre = float(values.mean())
+    return Estimate(centre, centre - float(half), centre + float(half), n)
+
+
+def auc(hits: np.ndarray, *, resamples: int = 1000, seed: int = 0) -> Estimate:
+    """The area under a curve over context sizes: the mean of hits [n sequences, context sizes 1 … k−1].
+
+    The interval comes from resampling sequences, since the sizes of one sequence go together.
+    """
+    per_sequence = np.asarray(hits, dtype=np.float64).mean(axis=1)
+    n = len(per_sequence)
+    draws = np.random.Generator(np.random.PCG64(seed)).integers(0, n, size=(resamples, n))
+    low, high = np.quantile(per_sequence[draws].mean(axis=1), [0.025, 0.975])
+    return Estimate(float(per_sequence.mean()), float(low), float(high), n)
