@@ -13,6 +13,7 @@ import numpy as np
 from numba import njit
 
 from icalgebra.randomness import GOLDEN, LOW_32, below, mix, partial_shuffle, row_state, uniform
+from icalgebra.solvers.kernels import bit, by_cancellation, by_identity, learn, nothing_known
 from icalgebra.vocabulary import ANSWER, COMMA, EQUALS, FACT_LENGTH, LEFT, RIGHT
 
 # What is held out of the context.
@@ -310,14 +311,13 @@ def plant(state, law, planted, n_planted, context):
 
 
 @njit(cache=True)
-def context_shows(law, context, query, identity):
+def context_shows(law, context, query, identity, pairs, singles):
     """Whether the context meets the law; `identity` is the variable of the identity of the query's structure."""
     if law.context == ANY_CONTEXT:
         return True
     left, right = query & 0xFF, (query >> 8) & 0xFF
-    answer = query >> 16
     if law.context == NOT_BY_IDENTITY_OR_CANCEL:
-        return not identity_or_cancel_solves(context, left, right, answer)
+        return not identity_or_cancel_solves(context, left, right, query >> 16, pairs, singles)
     for fact in context:
         f_left, f_right = fact & 0xFF, (fact >> 8) & 0xFF
         if law.context == SHOWS_PAIR and f_left == left and f_right == right:
@@ -330,22 +330,12 @@ def context_shows(law, context, query, identity):
 
 
 @njit(cache=True)
-def identity_or_cancel_solves(context, left, right, answer):
-    """Is the query answered rightly by a fact that shows an identity, or by closure − cancellation?"""
-    closure, cancelled = np.uint64(0), np.uint64(0)
-    query_bits = (np.uint64(1) << np.uint64(left)) | (np.uint64(1) << np.uint64(right))
+def identity_or_cancel_solves(context, left, right, answer, pairs, singles):
+    pairs[:] = 0
+    singles[:] = 0
     for fact in context:
-        x, y, z = fact & 0xFF, (fact >> 8) & 0xFF, fact >> 16
-        if (y == z and ((x == left and answer == right) or (x == right and answer == left))) or (
-            x == z and ((y == left and answer == right) or (y == right and answer == left))
-        ):
-            return True
-        bits = (np.uint64(1) << np.uint64(x)) | (np.uint64(1) << np.uint64(y)) | (np.uint64(1) << np.uint64(z))
-        if bits & query_bits:
-            closure |= bits
-        if x == left or y == right:
-            cancelled |= np.uint64(1) << np.uint64(z)
-    return closure & ~cancelled == np.uint64(1) << np.uint64(answer)
+        learn(pairs, singles, fact & 0xFF, (fact >> 8) & 0xFF, fact >> 16)
+    return by_identity(singles, left, right) == bit(answer) or by_cancellation(singles, left, right) == bit(answer)
 
 
 @njit(cache=True)
@@ -369,6 +359,7 @@ def fill_rows(tokens, structures, assignment, key, start, world, law):
     variable_of = np.empty(world.n_variables, dtype=np.int64)
     cells = np.empty(world.n_variables**2, dtype=np.uint32)
     context = np.empty(n_context, dtype=np.uint32)
+    pairs, singles = nothing_known(world.n_variables)
     planted = np.empty(2 * world.n_variables + 3, dtype=np.uint32)
     for row in range(n_rows):
         state[0] = row_state(key, start + row)
@@ -409,7 +400,7 @@ def fill_rows(tokens, structures, assignment, key, start, world, law):
             if n_planted > 0:
                 plant(state, law, planted, n_planted, context)
             identity = names[world.identities[s]] if world.identities[s] >= 0 else -1
-            if context_shows(law, context, query, identity):
+            if context_shows(law, context, query, identity, pairs, singles):
                 met = True
                 break
         if not met:

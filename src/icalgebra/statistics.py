@@ -45,9 +45,10 @@ def mean(values: np.ndarray) -> Estimate:
 def auc(hits: np.ndarray, *, resamples: int = 1000, seed: int = 0) -> Estimate:
     """The area under a curve over context sizes: the mean of hits [n sequences, context sizes 1 … k−1].
 
-    The interval comes from resampling sequences, since the sizes of one sequence go together.
+    The interval comes from resampling sequences, since the sizes of one sequence go together. Sizes that a shorter
+    sequence does not have are NaN.
     """
-    per_sequence = np.asarray(hits, dtype=np.float64).mean(axis=1)
+    per_sequence = np.nanmean(np.asarray(hits, dtype=np.float64), axis=1)
     n = len(per_sequence)
     draws = np.random.Generator(np.random.PCG64(seed)).integers(0, n, size=(resamples, n))
     low, high = np.quantile(per_sequence[draws].mean(axis=1), [0.025, 0.975])

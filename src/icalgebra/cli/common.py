@@ -75,3 +75,13 @@ def output(path: Path | None, mode: str = "w") -> Iterator[IO]:
         return
     with atomic_path(path) as temporary, open(temporary, mode, encoding="utf-8" if mode == "w" else None) as stream:
         yield stream
+
+
+def read_lines(source: Path | None) -> list[str]:
+    """The lines of a file, or of standard input for '-'."""
+    if source is None or str(source) == "-":
+        return sys.stdin.read().splitlines()
+    try:
+        return source.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read {source}: {error}") from error

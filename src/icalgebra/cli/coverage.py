@@ -1,0 +1,111 @@
+"""`icalgebra coverage`: how much the five mechanisms can answer."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from icalgebra.cli.common import WorldOptions, progress, read_lines
+from icalgebra.distributions import batches, check_request, distribution
+from icalgebra.errors import InputError
+from icalgebra.sampler import HOLD_NOTHING
+from icalgebra.solvers import MECHANISMS, Queries
+from icalgebra.solvers.coverage import NOT_ASKED, Coverage, coverage
+from icalgebra.texts import read_sequences
+from icalgebra.vocabulary import FACT_LENGTH
+from icalgebra.world import World
+
+SHOWN_SIZES = (5, 10, 25, 50, 100, 199)
+
+
+@dataclass(frozen=True)
+class CoverageCommand(WorldOptions):
+    """Coverage of the five mechanisms, applied in the published order, by number of context facts."""
+
+    distribution: str = "train"
+    """Whose sequences to make; ignored with --file."""
+    file: Path | None = None
+    """Your own sequences, a line each; '-' for standard input."""
+    n: int = 2000
+    facts: int = 200
+    seed: int = 0
+    queries: Literal["every", "last"] | None = None
+    """every: each fact is a query to its prefix (default for train, copy and files); last: the last query is asked
+    after every prefix (default for distributions that hold the query out)."""
+    commute_any: bool = False
+    """Count a commutative copy whatever its answer, as the paper's listing does."""
+    json: bool = False
+    """Print JSON for machines."""
+
+    def run(self) -> None:
+        world = self.world()
+        measured = self._own(world) if self.file is not None else self._sampled(world)
+        if measured.solved_by.shape[1] < 2:
+            raise InputError("coverage needs at least 2 facts a sequence: one of context and the query")
+        summary = self._summary(measured, world)
+        if self.json:
+            print(json.dumps(summary))
+        else:
+            _show(summary)
+
+    def _asked(self) -> Queries:
+        if self.queries is not None:
+            return self.queries
+        return "every" if self.file or distribution(self.distribution).law.held_out == HOLD_NOTHING else "last"
+
+    def _sampled(self, world: World) -> Coverage:
+        check_request(self.distribution, self.facts, world)
+        if self.n < 1:
+            raise InputError(f"--n must be at least 1, not {self.n}")
+        made = batches(self.distribution, 1024, self.facts, self.seed, world, n=self.n)
+        parts = [
+            coverage(part.tokens, self._asked(), world.n_variables, commute_any=self.commute_any).solved_by
+            for part in progress(made, self.n, "coverage")
+        ]
+        return Coverage(np.concatenate(parts))
+
+    def _own(self, world: World) -> Coverage:
+        rows = read_sequences(read_lines(self.file), world.vocabulary, answered=True)
+        longest = max(len(row) for row in rows) // FACT_LENGTH
+        solved = np.full((len(rows), longest), NOT_ASKED, dtype=np.int8)
+        for i, row in enumerate(rows):
+            one = coverage(row[None], self._asked(), world.n_variables, commute_any=self.commute_any)
+            solved[i, : one.solved_by.shape[1]] = one.solved_by[0]
+        return Coverage(solved)
+
+    def _summary(self, measured: Coverage, world: World) -> dict[str, Any]:
+        estimates = {name: measured.auc(name).scaled(100) for name in (*MECHANISMS, "total")}
+        sizes = [n for n in SHOWN_SIZES if n < measured.solved_by.shape[1]]
+        return {
+            "auc": {name: round(estimate.value, 3) for name, estimate in estimates.items()},
+            "interval": {name: [round(e.low, 3), round(e.high, 3)] for name, e in estimates.items()},
+            "n": len(measured.solved_by),
+            "at_context_facts": {
+                str(n): {name: round(100 * float(measured.curve(name)[n - 1]), 2) for name in (*MECHANISMS, "total")}
+                for n in sizes
+            },
+            "source": str(self.file) if self.file else self.distribution,
+            "facts": measured.solved_by.shape[1],
+            "queries": self._asked(),
+            "commute_any": self.commute_any,
+            "seed": self.seed,
+            "world": world.to_dict(),
+        }
+
+
+def _show(summary: dict[str, Any]) -> None:
+    sizes = list(summary["at_context_facts"])
+    table = Table(title=f"coverage of {summary['source']}, {summary['n']} sequences of {summary['facts']} facts (%)")
+    for heading in ("mechanism", "AUC", "95 %", *(f"n={n}" for n in sizes)):
+        table.add_column(heading, justify="left" if heading == "mechanism" else "right", no_wrap=True)
+    for name, value in summary["auc"].items():
+        low, high = summary["interval"][name]
+        cells = [f"{summary['at_context_facts'][n][name]:.1f}" for n in sizes]
+        table.add_row(name, f"{value:.1f}", f"{low:.1f}–{high:.1f}", *cells, end_section=name == MECHANISMS[-1])
+    Console().print(table)

@@ -1,0 +1,130 @@
+"""Results: what experiments leave behind and what figures and report read.
+
+results/<tier>/<model>/<experiment>.json; <model> is `data` where no model takes part. Commit, clock and machine sit in
+a `provenance` block; everything outside it is the same for the same seed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from icalgebra import __version__
+from icalgebra.errors import InputError
+from icalgebra.files import write_json
+from icalgebra.statistics import Estimate, proportion
+
+TIERS = ("quick", "full")
+DIGITS = 6
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Values against x, each with its interval and its number of observations."""
+
+    x: list[float]
+    y: list[float]
+    low: list[float]
+    high: list[float]
+    n: list[int]
+
+    @staticmethod
+    def of(x: Iterable[float], estimates: Sequence[Estimate]) -> Curve:
+        columns = zip(*[(e.value, e.low, e.high, e.n) for e in estimates], strict=True)
+        y, low, high, n = (list(column) for column in columns)
+        return Curve(list(x), y, low, high, n)
+
+    @staticmethod
+    def of_hits(hits: np.ndarray, x: Iterable[float]) -> Curve:
+        """The share of hits in each column, against x."""
+        return Curve.of(x, [proportion(float(column.sum()), len(column)) for column in np.asarray(hits).T])
+
+
+@dataclass(frozen=True)
+class Result:
+    """One experiment's values (each with n and a 95 % interval), curves and details, and how they came about."""
+
+    experiment: str
+    tier: str
+    model: str
+    seed: int
+    config: dict[str, Any]
+    command: str
+    values: dict[str, Estimate]
+    curves: dict[str, Curve] = field(default_factory=dict)
+    details: dict[str, Any] = field(default_factory=dict)
+    model_hash: str | None = None
+    provenance: dict[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        plain = {**vars(self)}
+        plain["values"] = {key: estimate.to_dict() for key, estimate in self.values.items()}
+        plain["curves"] = {key: vars(curve) for key, curve in self.curves.items()}
+        return _rounded(plain)
+
+    @staticmethod
+    def from_dict(plain: dict[str, Any]) -> Result:
+        values = {key: Estimate(**value) for key, value in plain["values"].items()}
+        curves = {key: Curve(**curve) for key, curve in plain["curves"].items()}
+        return Result(**{**plain, "values": values, "curves": curves})
+
+
+def result_path(folder: Path, tier: str, model: str, experiment: str) -> Path:
+    return folder / tier / model / f"{experiment}.json"
+
+
+def write_result(folder: Path, result: Result) -> Path:
+    path = result_path(folder, result.tier, result.model, result.experiment)
+    write_json(path, result.to_dict())
+    return path
+
+
+def read_result(path: Path) -> Result:
+    try:
+        return Result.from_dict(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise InputError(f"{path} is not a result file: {error}") from error
+
+
+def read_results(folder: Path) -> list[Result]:
+    """All results below a folder, in a fixed order."""
+    return [read_result(path) for path in sorted(folder.glob("*/*/*.json"))]
+
+
+def provenance(seconds: float) -> dict[str, Any]:
+    """Where and when: the part of a result that differs from run to run."""
+    return {
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "seconds": round(seconds, 2),
+        "commit": _commit(),
+        "version": __version__,
+        "python": platform.python_version(),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+    }
+
+
+def _commit() -> str | None:
+    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=12"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _rounded(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_rounded(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return round(value, DIGITS) if isinstance(value, float) else value

@@ -1,0 +1,101 @@
+"""The five mechanisms, slow and obvious: text in, answers with their proofs out.
+
+A context is a list of facts "xyz" (meaning xy=z), a query is "xy". Every solver returns a dictionary from each answer
+it finds to the facts that prove it. No answer: it cannot tell. Two answers: its evidence disagrees, which is a tie.
+The compiled solvers in kernels.py must give the same answers; the tests hold them to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+Fact = str  # left, right, answer
+Answers = dict[str, tuple[Fact, ...]]
+
+
+def read(text: str) -> tuple[list[Fact], str, str]:
+    """',ab=c,de=f' to its context ['abc'], query 'de' and answer 'f' ('' where the text ends in '=')."""
+    *context, query = [fact.replace("=", "") for fact in text.strip().lstrip(",").split(",")]
+    return context, query[:2], query[2:]
+
+
+def copy(context: list[Fact], query: str) -> Answers:
+    """The query itself occurred."""
+    return _first_of_each((fact[2], (fact,)) for fact in context if fact[:2] == query)
+
+
+def commute(context: list[Fact], query: str) -> Answers:
+    """The reverse of the query occurred."""
+    return _first_of_each((fact[2], (fact,)) for fact in context if fact[:2] == query[::-1])
+
+
+def identity(context: list[Fact], query: str) -> Answers:
+    """One operand left another variable unchanged (eg=g or ge=g), so the other operand is the answer."""
+    x, y = query[0], query[1]
+    found = []
+    for fact in context:
+        unchanged_right = fact[0] if fact[1] == fact[2] else ""
+        unchanged_left = fact[1] if fact[0] == fact[2] else ""
+        found += [(y, (fact,))] if x in (unchanged_right, unchanged_left) else []
+        found += [(x, (fact,))] if y in (unchanged_right, unchanged_left) else []
+    return _first_of_each(found)
+
+
+def closure_set(context: list[Fact], query: str) -> set[str]:
+    """All variables of facts that contain an operand of the query anywhere."""
+    return {variable for fact in context if set(fact) & set(query) for variable in fact}
+
+
+def cancellation_set(context: list[Fact], query: str) -> set[str]:
+    """The answers of facts that share the query's left or right slot: none of them can be the answer."""
+    return {fact[2] for fact in context if fact[0] == query[0] or fact[1] == query[1]}
+
+
+def cancel(context: list[Fact], query: str) -> Answers:
+    """closure − cancellation leaves one candidate."""
+    candidates = closure_set(context, query) - cancellation_set(context, query)
+    if len(candidates) != 1:
+        return {}
+    (answer,) = candidates
+    rules_out: dict[str, Fact] = {}
+    for fact in context:
+        if fact[0] == query[0] or fact[1] == query[1]:
+            rules_out.setdefault(fact[2], fact)
+    shows = next(fact for fact in context if answer in fact and set(fact) & set(query))
+    return {answer: tuple(dict.fromkeys([shows, *rules_out.values()]))}
+
+
+def associate(context: list[Fact], query: str) -> Answers:
+    """Some g and d with xg=f, gd=y, fd=z, or dy=f, gd=x, gf=z: then xy=z."""
+    x, y = query[0], query[1]
+    found = []
+    for first in context:
+        for second in context:
+            g, d = second[0], second[1]
+            if first[:2] == x + g and second[2] == y:
+                found += [(third[2], (first, second, third)) for third in context if third[:2] == first[2] + d]
+            if first[:2] == d + y and second[2] == x:
+                found += [(third[2], (first, second, third)) for third in context if third[:2] == g + first[2]]
+    return _first_of_each(found)
+
+
+SOLVERS: dict[str, Callable[[list[Fact], str], Answers]] = {
+    "copy": copy,
+    "commute": commute,
+    "identity": identity,
+    "cancel": cancel,
+    "associate": associate,
+}
+
+
+def proof(mechanism: str, text: str) -> Answers:
+    """What one mechanism answers to the last query of a text, and the facts it used."""
+    context, query, _ = read(text)
+    return SOLVERS[mechanism](context, query)
+
+
+def _first_of_each(found) -> Answers:  # type: ignore[no-untyped-def]  # any iterable of (answer, facts)
+    answers: Answers = {}
+    for answer, facts in found:
+        answers.setdefault(answer, facts)
+    return answers
