@@ -36,4 +36,13 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    write_text(path, json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    write_text(path, json_text(value) + "\n")
+
+
+def json_text(value: Any, depth: int = 0) -> str:
+    """JSON for people and for version control: a line a key, lists on one line."""
+    if not isinstance(value, dict) or not value:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    margin = " " * (depth + 1)
+    rows = (f"{margin}{json.dumps(str(key))}: {json_text(item, depth + 1)}" for key, item in value.items())
+    return "{\n" + ",\n".join(rows) + "\n" + " " * depth + "}"

@@ -24,7 +24,7 @@ from icalgebra.files import write_json
 from icalgebra.statistics import Estimate, proportion
 
 TIERS = ("quick", "full")
-DIGITS = 6
+DIGITS = 5
 
 
 @dataclass(frozen=True)

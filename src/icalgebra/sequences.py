@@ -75,6 +75,18 @@ class Sequences:
         places[rows, self.assignment[rows, elements]] = (elements[:, None] >= ends[rows]).sum(axis=1)
         return places
 
+    def identity_variables(self) -> np.ndarray:
+        """For every row and variable whether it stands for the identity of its structure, bool [n, N]."""
+        orders = np.array([s.order for s in self.world.pool] + [0])
+        identities = np.array([-1 if s.identity is None else s.identity for s in self.world.pool] + [-1])
+        found = np.zeros((len(self), self.world.n_variables), dtype=bool)
+        offsets = np.zeros(len(self), dtype=np.int64)
+        for slot in self.structures.T:
+            rows = np.flatnonzero(identities[slot] >= 0)
+            found[rows, self.assignment[rows, offsets[rows] + identities[slot[rows]]]] = True
+            offsets += orders[slot]
+        return found
+
     def records(self) -> Iterator[dict[str, Any]]:
         """One plain dictionary a sequence, for JSON lines."""
         letters = self.world.vocabulary.variables

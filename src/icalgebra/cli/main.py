@@ -18,6 +18,7 @@ from icalgebra.errors import InputError, unknown
 COMMANDS: dict[str, tuple[str, str]] = {
     "sample": ("icalgebra.cli.sample:Sample", "make sequences of any distribution"),
     "coverage": ("icalgebra.cli.coverage:CoverageCommand", "how much the five mechanisms can answer"),
+    "reproduce": ("icalgebra.cli.reproduce:Reproduce", "measure the paper's numbers again and write the report"),
     "bench": ("icalgebra.cli.bench:Bench", "measure how fast the parts are on this machine"),
 }
 

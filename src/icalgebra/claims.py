@@ -1,0 +1,81 @@
+"""Claims: every number the paper states, and the verdict on it by a rule written down beforehand (claims.toml)."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any, Literal
+
+from icalgebra.results import Result
+from icalgebra.statistics import Estimate
+
+Verdict = Literal["reproduced", "differs", "not measured"]
+RULES = ("within", "at_least", "at_most", "holds")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One statement of the paper and how ours is judged."""
+
+    id: str
+    row: str
+    place: str
+    text: str
+    experiment: str
+    value: str
+    scope: str
+    published: float | str
+    rule: str
+    threshold: float
+    unit: str = ""
+
+    def measure(self, result: Result | None) -> Estimate | None:
+        """Our value in the claim's unit, or None where it was not measured."""
+        estimate = result.values.get(self.value) if result else None
+        return estimate.scaled(100.0) if estimate and self.unit == "%" else estimate
+
+    def verdict(self, ours: Estimate | None) -> Verdict:
+        if ours is None:
+            return "not measured"
+        return "reproduced" if self._agrees(ours) else "differs"
+
+    def _agrees(self, ours: Estimate) -> bool:
+        if self.rule == "within":
+            assert isinstance(self.published, float | int)
+            return ours.low <= self.published + self.threshold and ours.high >= self.published - self.threshold
+        if self.rule == "at_most":
+            return ours.low <= self.threshold
+        return ours.high >= self.threshold
+
+    @property
+    def rule_text(self) -> str:
+        return {
+            "within": f"interval within ± {self.threshold:g} of it",
+            "at_least": f"at least {self.threshold:g}",
+            "at_most": f"at most {self.threshold:g}",
+            "holds": "it holds",
+        }[self.rule]
+
+
+def load_claims() -> list[Claim]:
+    data = tomllib.loads(files("icalgebra").joinpath("claims.toml").read_text(encoding="utf-8"))
+    return [_claim(row, entry) for row in data["row"] for entry in row["claims"]]
+
+
+def _claim(row: dict[str, Any], entry: dict[str, Any]) -> Claim:
+    (rule,) = [key for key in entry if key in RULES]
+    threshold = 0.5 if rule == "holds" else float(entry[rule])
+    shared = {key: row[key] for key in ("place", "experiment", "scope")}
+    own = {key: entry[key] for key in ("value", "published")}
+    text = f"{row['text']}: {entry['text']}"
+    return Claim(
+        id=f"{row['id']}.{entry['id']}",
+        row=row["id"],
+        text=text,
+        rule=rule,
+        threshold=threshold,
+        unit=entry.get("unit", ""),
+        **shared,
+        **own,
+    )

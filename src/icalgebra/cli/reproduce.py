@@ -1,0 +1,56 @@
+"""`icalgebra reproduce`: run the experiments of a tier and write the report."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from rich.console import Console
+
+from icalgebra.errors import unknown
+from icalgebra.experiments import EXPERIMENTS, run_experiment
+from icalgebra.results import write_result
+
+COMMITTED = Path("results")
+
+
+@dataclass(frozen=True)
+class Reproduce:
+    """Measure the paper's numbers again and put them beside the published ones in one HTML page."""
+
+    tier: Literal["quick", "full"] = "quick"
+    """quick: minutes on two cores; full: the sizes behind the committed results."""
+    only: str | None = None
+    """One experiment by name; the rest of the page comes from earlier results."""
+    out: Path = Path("build/report")
+    """Where results and page go."""
+    seed: int = 0
+    json: bool = False
+    """Print where things are as JSON."""
+
+    def run(self) -> None:
+        from icalgebra.report.page import build_report
+
+        names = self._names()
+        console = Console(stderr=True)
+        expected = sum(EXPERIMENTS[name].seconds for name in names)
+        if self.tier == "quick":
+            console.print(f"{len(names)} experiments, about {expected:.0f} s")
+        fresh = self.out / "results"
+        for i, name in enumerate(names, start=1):
+            experiment = EXPERIMENTS[name]
+            with console.status(f"{i}/{len(names)} {name}: {experiment.title} (about {experiment.seconds:.0f} s)"):
+                result = run_experiment(name, self.tier, self.seed)
+            write_result(fresh, result)
+            console.print(f"{i}/{len(names)} {name}: done in {result.provenance['seconds']} s")
+        page = build_report(self.out, fresh, COMMITTED if COMMITTED.is_dir() else None)
+        print(json.dumps({"report": str(page), "results": str(fresh)}) if self.json else f"report: {page}")
+
+    def _names(self) -> list[str]:
+        if self.only is None:
+            return list(EXPERIMENTS)
+        if self.only not in EXPERIMENTS:
+            raise unknown("experiment", self.only, EXPERIMENTS)
+        return [self.only]

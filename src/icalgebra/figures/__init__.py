@@ -1,0 +1,70 @@
+"""Figures: one file per figure. They read results and the published numbers, never a model.
+
+Each figure is a function from the results it needs to a matplotlib figure; `svg` turns that into text for the page.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
+
+# One colour a mechanism throughout, in the paper's order: green, purple, yellow, red, blue; black for models.
+COLOURS = {
+    "copy": "#4c9f70",
+    "commute": "#8d6cab",
+    "identity": "#e8b93e",
+    "cancel": "#c8553d",
+    "associate": "#4a7fb5",
+    "total": "#555555",
+    "published": "#222222",
+    "ceiling": "#00808a",
+    "model": "#111111",
+}
+
+STYLE: dict[Any, Any] = {
+    "figure.dpi": 100,
+    "font.family": "sans-serif",
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "axes.axisbelow": True,
+    "grid.color": "#e6e6e6",
+    "grid.linewidth": 0.7,
+    "legend.frameon": False,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "icalgebra",
+}
+
+
+@lru_cache(maxsize=1)
+def published() -> dict[str, Any]:
+    """The paper's curves and tables."""
+    return json.loads(files("icalgebra").joinpath("published.json").read_text(encoding="utf-8"))
+
+
+def axes(rows: int, columns: int, size: tuple[float, float], **options: Any) -> tuple[Figure, Any]:
+    """Empty panels in the house style."""
+    with plt.rc_context(STYLE):
+        return plt.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False, **options)
+
+
+def svg(figure: Figure) -> str:
+    """The figure as one <svg> element; the figure is closed."""
+    text = io.StringIO()
+    with plt.rc_context(STYLE):
+        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+    plt.close(figure)
+    drawn = text.getvalue()
+    return drawn[drawn.index("<svg") :]

@@ -1,0 +1,116 @@
+"""The page: sections that have results, the verdict table, and how to rerun each part."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from icalgebra import __version__
+from icalgebra.claims import load_claims
+from icalgebra.errors import InputError
+from icalgebra.experiments import EXPERIMENTS
+from icalgebra.figures import coverage as coverage_figures
+from icalgebra.figures import svg
+from icalgebra.files import write_text
+from icalgebra.report.store import Judged, Store
+from icalgebra.results import Result
+from icalgebra.statistics import Estimate
+
+Draw = Callable[[Result], Any]
+
+
+@dataclass(frozen=True)
+class Section:
+    """One question of the paper: its template is templates/<experiment>.html.jinja."""
+
+    experiment: str
+    rows: tuple[str, ...]
+    figures: dict[str, Draw]
+
+
+SECTIONS = (
+    Section(
+        "coverage",
+        ("C1", "C2", "B2", "L3d"),
+        {"stacked": coverage_figures.stacked, "beside_published": coverage_figures.beside_published},
+    ),
+)
+
+
+def build_report(out: Path, fresh: Path | None, committed: Path | None) -> Path:
+    """Write the page from the results of this run and the committed ones."""
+    store = Store(fresh, committed)
+    judged = [item for claim in load_claims() for item in store.judge(claim)]
+    environment = _environment()
+    sections = [_render(environment, section, store, judged) for section in SECTIONS]
+    html = environment.get_template("page.html.jinja").render(
+        version=__version__,
+        sections=[section for section in sections if section],
+        judged=judged,
+        verdicts=Counter(item.verdict for item in judged),
+        missing=[name for name in EXPERIMENTS if not store.models(name)],
+        results=store.all(),
+    )
+    path = out / "report.html"
+    write_text(path, html)
+    return path
+
+
+def _render(environment: Environment, section: Section, store: Store, judged: list[Judged]) -> dict[str, Any] | None:
+    """One section for every model that has its result, or None where nobody has."""
+    stored = [store.get(section.experiment, model) for model in store.models(section.experiment)]
+    found = [item for item in stored if item is not None]
+    if not found:
+        return None
+    template = environment.get_template(f"{section.experiment}.html.jinja")
+    bodies = [
+        {
+            "html": Markup(template.render(show=_shower(item.result), figures=_drawn(section, item.result))),
+            "result": item.result,
+            "origin": item.origin,
+        }
+        for item in found
+    ]
+    return {
+        "name": section.experiment,
+        "title": EXPERIMENTS[section.experiment].title,
+        "bodies": bodies,
+        "judged": [item for item in judged if item.claim.row in section.rows and item.ours is not None],
+    }
+
+
+def _drawn(section: Section, result: Result) -> dict[str, Markup]:
+    return {name: Markup(svg(draw(result))) for name, draw in section.figures.items()}
+
+
+def _shower(result: Result) -> Callable[..., Markup]:
+    """In a template, show('p7.train.copy') writes a measured value with its interval; the number is never typed in."""
+
+    def show(key: str, unit: str = "%", interval: bool = True) -> Markup:
+        if key not in result.values:
+            raise InputError(f"the report asks for {key!r}, which {result.experiment}.json does not hold")
+        return Markup(number(result.values[key].scaled(100) if unit == "%" else result.values[key], unit, interval))
+
+    return show
+
+
+def number(estimate: Estimate, unit: str = "", interval: bool = True) -> str:
+    """'68.1 % [67.6, 68.5]'"""
+    digits = 1 if unit == "%" else 2
+    text = f"{estimate.value:.{digits}f}" + (" %" if unit == "%" else "")
+    bounds = f' <span class="interval">[{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]</span>'
+    return text + (bounds if interval else "")
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("icalgebra.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
+    environment.filters["number"] = lambda estimate, unit="": Markup(number(estimate, unit))
+    return environment
