@@ -11,10 +11,13 @@ import numpy as np
 from icalgebra.distributions import DISTRIBUTIONS, sample, world_arrays
 from icalgebra.randomness import stream_key
 from icalgebra.sampler import Law, fill_rows
+from icalgebra.solvers import answer_sets
 from icalgebra.vocabulary import FACT_LENGTH
 from icalgebra.world import World
 
 RELEASED_GENERATOR = 830.0  # sequences a second, one core; the most that was measured of the released code
+
+RELEASED_COVERAGE = 5.0  # sequences a second through the released code's five coverage functions
 
 
 def best_time(work: Callable[[], Any], repeats: int = 5) -> float:
@@ -54,7 +57,18 @@ def distributions(seed: int) -> dict[str, Any]:
     return {**{name: rate(name) for name in DISTRIBUTIONS}, "unit": "sequences/s"}
 
 
-BENCHMARKS: dict[str, Callable[[int], dict[str, Any]]] = {"sampler": sampler, "distributions": distributions}
+def solvers(seed: int) -> dict[str, Any]:
+    """All five mechanisms at all 200 positions of training sequences."""
+    tokens = sample("train", 2048, 200, seed).tokens
+    rate = 2048 / best_time(lambda: [answer_sets(tokens[i : i + 256], "every") for i in range(0, 2048, 256)])
+    return {"rate": rate, "released_code": RELEASED_COVERAGE, "ratio": rate / RELEASED_COVERAGE, "unit": "sequences/s"}
+
+
+BENCHMARKS: dict[str, Callable[[int], dict[str, Any]]] = {
+    "sampler": sampler,
+    "distributions": distributions,
+    "solvers": solvers,
+}
 
 
 def run_benchmarks(names: list[str], seed: int) -> dict[str, Any]:

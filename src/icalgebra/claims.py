@@ -29,6 +29,7 @@ class Claim:
     rule: str
     threshold: float
     unit: str = ""
+    why: str = ""
 
     def measure(self, result: Result | None) -> Estimate | None:
         """Our value in the claim's unit, or None where it was not measured."""
@@ -76,6 +77,7 @@ def _claim(row: dict[str, Any], entry: dict[str, Any]) -> Claim:
         rule=rule,
         threshold=threshold,
         unit=entry.get("unit", ""),
+        why=entry.get("why", row.get("why", "")),
         **shared,
         **own,
     )

@@ -1,0 +1,117 @@
+"""Claims, results and the page: rules judge rightly, files come back as they went, the page shows what was measured."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from icalgebra.claims import Claim, load_claims
+from icalgebra.cli.main import main
+from icalgebra.experiments import run_experiment
+from icalgebra.experiments.coverage import run
+from icalgebra.report.page import build_report
+from icalgebra.results import Result, read_result, write_result
+from icalgebra.statistics import Estimate
+
+
+@pytest.fixture(scope="module")
+def small_coverage() -> Result:
+    return run(tier="quick", seed=0, n=60)
+
+
+def claim(rule: str, threshold: float, published: float | str = 50.0, unit: str = "%") -> Claim:
+    return Claim("X.y", "X", "there", "text", "coverage", "key", "data", published, rule, threshold, unit)
+
+
+def test_claims_are_well_formed() -> None:
+    claims = load_claims()
+    assert len({item.id for item in claims}) == len(claims) > 100
+    for item in claims:
+        assert item.rule != "within" or isinstance(item.published, float | int), item.id
+        assert item.scope in ("data", "model"), item.id
+    rows = {re.sub("[a-z]", "", item.row) for item in claims}
+    assert rows == {f"{letter}{i}" for letter, n in zip("BCKILPS", (5, 3, 3, 3, 5, 2, 2)) for i in range(1, n + 1)}
+
+
+@pytest.mark.parametrize(
+    "rule, threshold, low, high, verdict",
+    [
+        ("within", 2.0, 51.9, 55.0, "reproduced"),
+        ("within", 2.0, 52.1, 55.0, "differs"),
+        ("within", 2.0, 40.0, 47.9, "differs"),
+        ("at_least", 99.0, 98.0, 99.1, "reproduced"),
+        ("at_least", 99.0, 98.0, 98.9, "differs"),
+        ("at_most", 10.0, 9.0, 14.0, "reproduced"),
+        ("at_most", 10.0, 11.0, 14.0, "differs"),
+    ],
+)
+def test_verdicts(rule: str, threshold: float, low: float, high: float, verdict: str) -> None:
+    assert claim(rule, threshold).verdict(Estimate((low + high) / 2, low, high, 100)) == verdict
+
+
+def test_what_was_not_measured_says_so() -> None:
+    assert claim("within", 1.0).measure(None) is None
+    assert claim("within", 1.0).verdict(None) == "not measured"
+
+
+def test_every_claim_of_the_experiment_finds_its_value(small_coverage: Result) -> None:
+    for item in load_claims():
+        if item.experiment == "coverage":
+            assert item.measure(small_coverage) is not None, item.id
+
+
+def test_results_come_back_as_they_went(tmp_path: Path, small_coverage: Result) -> None:
+    path = write_result(tmp_path, small_coverage)
+    assert path == tmp_path / "quick" / "data" / "coverage.json"
+    assert read_result(path).to_dict() == small_coverage.to_dict()
+
+
+def test_the_same_seed_gives_the_same_result_outside_provenance(small_coverage: Result) -> None:
+    assert run(tier="quick", seed=0, n=60).to_dict() == small_coverage.to_dict()
+    assert run(tier="quick", seed=1, n=60).to_dict() != small_coverage.to_dict()
+    stamped = run_experiment("coverage", "quick").to_dict()
+    assert {"time", "commit", "machine", "seconds"} <= set(stamped["provenance"])
+
+
+def test_every_value_has_its_interval(small_coverage: Result) -> None:
+    for key, estimate in small_coverage.values.items():
+        assert estimate.low <= estimate.value <= estimate.high, key
+        assert estimate.n == 60
+
+
+def test_the_page_is_self_contained_and_shows_what_was_measured(tmp_path: Path, small_coverage: Result) -> None:
+    stamped = Result(**{**vars(small_coverage), "provenance": {"seconds": 1.0, "machine": "m", "commit": None}})
+    write_result(tmp_path / "results", stamped)
+    html = build_report(tmp_path, tmp_path / "results", None).read_text()
+    assert html.count("<svg") == 2
+    assert not re.search(r'(src|href)="(?!#)', html)
+    assert "url(http" not in html
+    value = small_coverage.values["p7.train_any.copy"].scaled(100)
+    assert f"{value.value:.1f} %" in html
+    assert "not measured" in html
+
+
+def test_fresh_results_come_before_committed_ones(tmp_path: Path, small_coverage: Result) -> None:
+    for folder, seed in (("committed", 5), ("fresh", 6)):
+        provenance = {"seconds": 1.0, "machine": "m", "commit": None}
+        write_result(tmp_path / folder, Result(**{**vars(small_coverage), "seed": seed, "provenance": provenance}))
+    html = build_report(tmp_path, tmp_path / "fresh", tmp_path / "committed").read_text()
+    assert "seed 6" in html
+    assert "seed 5" not in html
+
+
+def test_reproduce_command_writes_results_and_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["reproduce", "--only", "coverage", "--out", str(tmp_path), "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert ended.value.code == 0
+    assert Path(told["report"]).read_text().startswith("<!doctype html>")
+    assert read_result(tmp_path / "results" / "quick" / "data" / "coverage.json").values
+
+
+def test_an_unknown_experiment_suggests(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["reproduce", "--only", "coverge"])
+    assert ended.value.code == 2
+    assert "did you mean 'coverage'" in capsys.readouterr().err
