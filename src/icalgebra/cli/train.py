@@ -17,18 +17,12 @@ from icalgebra.train.loop import TrainResult
 def _overrides() -> type:
     """A dataclass of all config fields, each left alone unless given."""
     hints = get_type_hints(TrainConfig)
-    return make_dataclass(
-        "Overrides",
-        [
-            (
-                item.name,
-                Annotated[hints[item.name] | None, tyro.conf.arg(help=item.metadata["help"])],
-                field(default=None),
-            )
-            for item in fields(TrainConfig)
-        ],
-        frozen=True,
-    )
+
+    def left_alone(name: str, help: str) -> tuple[str, Any, Any]:
+        return name, Annotated[hints[name] | None, tyro.conf.arg(help=help)], field(default=None)
+
+    options = [left_alone(item.name, item.metadata["help"]) for item in fields(TrainConfig)]
+    return make_dataclass("Overrides", options, frozen=True)
 
 
 Overrides: Any = _overrides()
@@ -63,9 +57,11 @@ class Train(Overrides):
         self._print(result)
 
     def _chosen(self) -> TrainConfig:
-        if (self.preset is None) == (self.config is None):
-            raise InputError("name a preset (paper, fast, small, tiny) or give --config FILE")
-        return preset(self.preset) if self.preset is not None else TrainConfig.load(self.config)
+        if self.preset is not None and self.config is None:
+            return preset(self.preset)
+        if self.config is not None and self.preset is None:
+            return TrainConfig.load(self.config)
+        raise InputError("name a preset (paper, fast, small, tiny) or give --config FILE: one of them")
 
     def _out(self) -> Path:
         if self.out is None:
