@@ -1,4 +1,4 @@
-"""The one error users cause: bad input, told in one line with the fix."""
+"""What the command line tells in one line: bad input (with the fix), and work that cannot go on (with the reason)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from collections.abc import Iterable
 
 class InputError(ValueError):
     """A request that cannot be met. The command line prints its message alone and exits with code 2."""
+
+
+class RunError(RuntimeError):
+    """Work that cannot go on: a full disk, a loss that is no number. Its message is printed alone, exit code 1."""
 
 
 def unknown(kind: str, name: str, options: Iterable[str]) -> InputError:

@@ -12,13 +12,15 @@ from typing import Any
 import tyro
 
 from icalgebra import __version__
-from icalgebra.errors import InputError, unknown
+from icalgebra.errors import InputError, RunError, unknown
 
 # name -> (module and class, what it does). The modules are imported only when their command is asked for.
 COMMANDS: dict[str, tuple[str, str]] = {
     "sample": ("icalgebra.cli.sample:Sample", "make sequences of any distribution"),
     "coverage": ("icalgebra.cli.coverage:CoverageCommand", "how much the five mechanisms can answer"),
     "reproduce": ("icalgebra.cli.reproduce:Reproduce", "measure the paper's numbers again and write the report"),
+    "train": ("icalgebra.cli.train:Train", "train a model by a preset, or go on with a run"),
+    "eval": ("icalgebra.cli.evaluate:Evaluate", "measure a model on every evaluation"),
     "bench": ("icalgebra.cli.bench:Bench", "measure how fast the parts are on this machine"),
 }
 
@@ -30,6 +32,9 @@ def main(arguments: list[str] | None = None) -> None:
     except InputError as error:
         print(f"icalgebra: {error}", file=sys.stderr)
         code = 2
+    except RunError as error:
+        print(f"icalgebra: {error}", file=sys.stderr)
+        code = 1
     except BrokenPipeError:
         # The reader of our output went away (`| head`): nothing is wrong, and nothing is left to flush.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

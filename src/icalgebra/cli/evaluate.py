@@ -1,0 +1,59 @@
+"""`icalgebra eval`: every evaluation of a model, with intervals."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+from icalgebra.errors import InputError
+from icalgebra.model.checkpoints import Checkpoint, find_checkpoint
+from icalgebra.statistics import Estimate
+from icalgebra.train.config import TrainConfig
+from icalgebra.train.distributed import choose_device
+from icalgebra.train.evaluation import Evaluations
+
+
+@dataclass(frozen=True)
+class Evaluate:
+    """Measure a model: hold-out in three variants, the five distributions, closure, structural tokens, loss by slot."""
+
+    model: tyro.conf.Positional[str] = "small"
+    """A shipped model's name, a run folder, a checkpoint folder or a .safetensors file."""
+    n: int = 1000
+    """Sequences an evaluation."""
+    facts: int | None = None
+    """Facts a sequence, the query included; the model's own unless told."""
+    seed: int = 1
+    """Of the evaluation streams. The run itself evaluates with its own seed."""
+    device: str | None = None
+    """cpu, cuda, …; CUDA where there is one unless told."""
+    json: bool = False
+    """The estimates as one JSON object."""
+
+    def run(self) -> None:
+        if self.n < 1:
+            raise InputError(f"--n is a count of sequences, not {self.n}")
+        checkpoint = find_checkpoint(self.model)
+        config = TrainConfig.from_dict(checkpoint.config)
+        evaluations = Evaluations(config.world, self.facts or config.n_facts, self.n, config.eval_facts, self.seed)
+        measured = evaluations(checkpoint.model(choose_device(self.device)))
+        self._print(checkpoint, measured)
+
+    def _print(self, checkpoint: Checkpoint, measured: dict[str, Estimate]) -> None:
+        if self.json:
+            values = {name: estimate.to_dict() for name, estimate in measured.items()}
+            print(json.dumps({"model": str(checkpoint.path), "step": checkpoint.step, "evaluations": values}))
+            return
+        table = Table("evaluation", "value", "95 % interval", "n", title=f"{checkpoint.path} (step {checkpoint.step})")
+        for name, estimate in measured.items():
+            table.add_row(name, *_cells(name, estimate), f"{estimate.n:,}")
+        Console().print(table)
+
+
+def _cells(name: str, estimate: Estimate) -> tuple[str, str]:
+    shown = "{:.3f}" if name.startswith("loss/") else "{:.1%}"
+    return shown.format(estimate.value), f"{shown} – {shown}".format(estimate.low, estimate.high)

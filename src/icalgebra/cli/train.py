@@ -1,0 +1,76 @@
+"""`icalgebra train`: start a run by a preset or a config file, or go on with one."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, fields, make_dataclass
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import tyro
+
+from icalgebra.errors import InputError
+from icalgebra.train import TrainConfig, preset, train
+from icalgebra.train.loop import TrainResult
+
+
+def _overrides() -> type:
+    """A dataclass of all config fields, each left alone unless given."""
+    hints = get_type_hints(TrainConfig)
+
+    def left_alone(name: str, help: str) -> tuple[str, Any, Any]:
+        return name, Annotated[hints[name] | None, tyro.conf.arg(help=help)], field(default=None)
+
+    options = [left_alone(item.name, item.metadata["help"]) for item in fields(TrainConfig)]
+    return make_dataclass("Overrides", options, frozen=True)
+
+
+Overrides: Any = _overrides()
+
+
+@dataclass(frozen=True)
+class Train(Overrides):
+    """Train a model: a preset (paper, fast, small, tiny), with any field changed, or go on with a run."""
+
+    preset: tyro.conf.Positional[str | None] = None
+    """paper, fast, small or tiny."""
+    out: Path | None = None
+    """The new run folder: config.json, metrics.jsonl, checkpoints."""
+    resume: Path | None = None
+    """Go on with this run folder from its newest sound checkpoint."""
+    config: Path | None = None
+    """A JSON file of fields instead of a preset."""
+    device: str | None = None
+    """cpu, cuda, cuda:1, …; CUDA where there is one unless told."""
+    json: bool = False
+    """The result as one JSON object."""
+
+    def run(self) -> None:
+        changes = {item.name: getattr(self, item.name) for item in fields(TrainConfig)}
+        changes = {name: value for name, value in changes.items() if value is not None}
+        if self.resume is not None:
+            if changes or self.preset or self.config or self.out:
+                raise InputError("--resume goes on with the run's own config: give it nothing but --device")
+            result = train(resume=self.resume, device=self.device, progress=True)
+        else:
+            result = train(self._chosen().with_changes(**changes), self._out(), device=self.device, progress=True)
+        self._print(result)
+
+    def _chosen(self) -> TrainConfig:
+        if self.preset is not None and self.config is None:
+            return preset(self.preset)
+        if self.config is not None and self.preset is None:
+            return TrainConfig.load(self.config)
+        raise InputError("name a preset (paper, fast, small, tiny) or give --config FILE: one of them")
+
+    def _out(self) -> Path:
+        if self.out is None:
+            raise InputError("--out RUN says where the run folder goes")
+        return self.out
+
+    def _print(self, result: TrainResult) -> None:
+        final = {name: value for name, value in result.final.items() if isinstance(value, float)}
+        if self.json:
+            print(json.dumps({"run": str(result.run), "step": result.step, "seconds": result.seconds, **final}))
+            return
+        print(f"{result.run}: {result.step} steps in {result.seconds:.1f} s, hold-out {final['holdout']:.1%}")

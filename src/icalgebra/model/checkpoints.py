@@ -1,0 +1,240 @@
+"""Checkpoints: whole or not there, hashed, free of pickle.
+
+    step_000200/
+      model.safetensors     weights; the header's metadata holds the model's and the run's config
+      trainer.safetensors   the optimisers' state
+      manifest.json         step, score, a SHA-256 of each file and one of the manifest itself
+
+A checkpoint is written into a temporary folder, flushed to disk and renamed; reading it verifies every hash.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load as tensors_from_bytes
+from safetensors.torch import save as tensors_to_bytes
+from torch import Tensor
+
+from icalgebra.errors import InputError, RunError
+from icalgebra.model.transformer import ModelConfig, Transformer
+
+MODEL, TRAINER, MANIFEST = "model.safetensors", "trainer.safetensors", "manifest.json"
+FORMAT = "icalgebra 1"
+WEIGHTS = Path(__file__).parent / "weights"  # the shipped models, a checkpoint folder each
+PICKLES = (".pt", ".pth", ".bin", ".ckpt", ".pkl", ".pickle")
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A verified checkpoint, its tensors in memory. `config` is the run's, as plain values."""
+
+    path: Path
+    weights: dict[str, Tensor]
+    model_config: ModelConfig
+    config: dict[str, Any]
+    trainer: dict[str, Tensor]
+    step: int
+    score: float | None = None
+
+    def model(self, device: str | torch.device = "cpu") -> Transformer:
+        model = Transformer(self.model_config)
+        try:
+            model.load_state_dict(self.weights)
+        except RuntimeError as error:
+            raise InputError(f"{self.path} holds weights of another shape than its config says") from error
+        return model.to(device).eval()
+
+
+def write_checkpoint(
+    folder: Path,
+    model: Transformer,
+    *,
+    config: dict[str, Any],
+    trainer: dict[str, Tensor],
+    step: int,
+    score: float | None = None,
+) -> None:
+    """Write a checkpoint at `folder`: it appears there complete, or RunError is raised and nothing has changed."""
+    weights = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
+    if not all(bool(tensor.isfinite().all()) for tensor in weights.values()):
+        raise RunError(f"the weights at step {step} are not finite; no checkpoint is written of them")
+    metadata = {"format": FORMAT, "model": json.dumps(model.config.to_dict()), "config": json.dumps(config)}
+    files = {MODEL: tensors_to_bytes(weights, metadata), TRAINER: tensors_to_bytes(trainer)}
+    manifest = {"format": FORMAT, "step": step, "score": score, "files": {n: _sha256(c) for n, c in files.items()}}
+    files[MANIFEST] = json.dumps({**manifest, "sha256": _hash_of(manifest)}, indent=1).encode()
+    temporary = folder.with_name(f".{folder.name}.part")
+    try:
+        _write_folder(temporary, files)
+        _put_in_place(temporary, folder)
+    except OSError as error:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise RunError(f"cannot write {folder}: {error.strerror}; earlier checkpoints are intact") from error
+
+
+def read_checkpoint(folder: Path) -> Checkpoint:
+    """A checkpoint folder, every hash verified; InputError says what is wrong with it."""
+    manifest = _read_manifest(folder)
+    content = {name: _verified(folder / name, digest) for name, digest in manifest["files"].items()}
+    if MODEL not in content:
+        raise InputError(f"{folder} is no checkpoint: its manifest names no {MODEL}")
+    trainer = _tensors(folder / TRAINER, content[TRAINER]) if TRAINER in content else {}
+    return _checkpoint(folder, content[MODEL], trainer, manifest["step"], manifest["score"])
+
+
+def read_model_file(path: Path) -> Checkpoint:
+    """A lone .safetensors file of a model."""
+    if path.suffix.lower() in PICKLES:
+        raise InputError(f"{path} is a pickle, which can run any code when opened; only .safetensors files are read")
+    return _checkpoint(path, _content(path), {}, step=0, score=None)
+
+
+def find_checkpoint(source: str | Path) -> Checkpoint:
+    """A shipped model's name, a run folder (its newest sound checkpoint), a checkpoint folder, or a file."""
+    path = Path(source)
+    if (WEIGHTS / str(source)).is_dir() and path.name == str(source):
+        return read_checkpoint(WEIGHTS / path.name)
+    if (path / "checkpoints").is_dir():
+        found, complaints = newest_checkpoint(path / "checkpoints")
+        if found is None:
+            raise InputError("; ".join(complaints) or f"{path} holds no checkpoint yet")
+        return found
+    if path.is_dir():
+        return read_checkpoint(path)
+    if path.is_file():
+        return read_model_file(path)
+    shipped = ", ".join(sorted(folder.name for folder in WEIGHTS.glob("*/"))) or "none is shipped yet"
+    raise InputError(f"no model {str(source)!r}: it is no file, no run folder and no shipped model ({shipped})")
+
+
+def newest_checkpoint(checkpoints: Path) -> tuple[Checkpoint | None, list[str]]:
+    """The newest checkpoint that is sound, and what is wrong with those after it."""
+    complaints: list[str] = []
+    for folder in sorted(checkpoints.glob("step_*"), reverse=True):
+        try:
+            return read_checkpoint(folder), complaints
+        except InputError as error:
+            complaints.append(str(error))
+    return None, complaints
+
+
+def load_model(source: str | Path = "small", device: str | torch.device = "cpu") -> Transformer:
+    """A model to call, in evaluation mode: "small", a run folder, a checkpoint folder or a .safetensors file."""
+    return find_checkpoint(source).model(device)
+
+
+def as_predictor(model: Transformer, batch_size: int = 256) -> Callable[[np.ndarray], np.ndarray]:
+    """The model as a predictor: tokens [n, 5k−1] to probabilities over the variables, [n, N]."""
+    n_variables = model.config.n_variables
+
+    @torch.inference_mode()
+    def predict(tokens: np.ndarray) -> np.ndarray:
+        device = model.unembedding.device
+        probabilities = np.empty((len(tokens), n_variables), dtype=np.float32)
+        for begin in range(0, len(tokens), batch_size):
+            part = torch.from_numpy(np.ascontiguousarray(tokens[begin : begin + batch_size])).to(device)
+            logits = model(part.long())[:, -1, :n_variables].float()
+            probabilities[begin : begin + batch_size] = logits.softmax(-1).cpu().numpy()
+        return probabilities
+
+    return predict
+
+
+def _checkpoint(path: Path, content: bytes, trainer: dict[str, Tensor], step: int, score: float | None) -> Checkpoint:
+    weights = _tensors(path, content)
+    try:
+        metadata = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]
+        model_config = ModelConfig(**json.loads(metadata["model"]))
+        config = json.loads(metadata["config"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{path} is not a model of this package: its header holds no config") from error
+    return Checkpoint(path, weights, model_config, config, trainer, step, score)
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    path = folder / MANIFEST
+    if not path.is_file():
+        raise InputError(f"{folder} is no checkpoint: it has no {MANIFEST}")
+    try:
+        manifest = json.loads(_content(path))
+        digest = manifest.pop("sha256")
+    except (ValueError, KeyError, AttributeError) as error:
+        raise InputError(f"{path} is damaged: it does not read as a manifest") from error
+    if digest != _hash_of(manifest):
+        raise InputError(f"{path} is damaged: its SHA-256 differs from the one it states")
+    return manifest
+
+
+def _verified(path: Path, digest: str) -> bytes:
+    content = _content(path)
+    if _sha256(content) != digest:
+        raise InputError(f"{path} is damaged: its SHA-256 differs from the manifest's ({len(content):,} bytes)")
+    return content
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _tensors(path: Path, content: bytes) -> dict[str, Tensor]:
+    try:
+        return tensors_from_bytes(content)
+    except SafetensorError as error:
+        kind = "a pickle or an archive" if content[:2] in (b"PK", b"\x80\x02", b"\x80\x04") else "damaged or foreign"
+        raise InputError(f"{path} is {kind}, not a safetensors file; only .safetensors files are read") from error
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _hash_of(manifest: dict[str, Any]) -> str:
+    return _sha256(json.dumps(manifest, sort_keys=True).encode())
+
+
+def _write_folder(folder: Path, files: dict[str, bytes]) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for name, content in files.items():
+        with open(folder / name, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+    sync_folder(folder)
+
+
+def _put_in_place(temporary: Path, folder: Path) -> None:
+    if folder.exists():  # a damaged one that training fell back from and has now reached again
+        remove_checkpoint(folder)
+    os.rename(temporary, folder)
+    sync_folder(folder.parent)
+
+
+def remove_checkpoint(folder: Path) -> None:
+    """Under its own name a checkpoint is never half there, not even while it goes."""
+    doomed = folder.with_name(f".{folder.name}.gone")
+    shutil.rmtree(doomed, ignore_errors=True)
+    os.rename(folder, doomed)
+    shutil.rmtree(doomed, ignore_errors=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """A rename is on disk only when its folder is."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

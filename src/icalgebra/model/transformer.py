@@ -1,0 +1,225 @@
+"""The model and nothing else: a decoder-only transformer with named hook points.
+
+Pre-norm LayerNorm, biases, exact GELU, half-split RoPE, tied embeddings. n sequences, T tokens, H heads:
+
+    hook_embed                      [n, T, d_model]
+    blocks.{l}.hook_resid_pre       [n, T, d_model]     blocks.{l}.ln1.hook_scale         [n, T, 1]
+    blocks.{l}.attn.hook_q k v      [n, T, H, d_head]   blocks.{l}.ln1.hook_normalized    [n, T, d_model]
+    blocks.{l}.attn.hook_rot_q k    [n, T, H, d_head]   (after RoPE)
+    blocks.{l}.attn.hook_attn_scores, hook_pattern      [n, H, T, T]
+    blocks.{l}.attn.hook_z          [n, T, H, d_head]
+    blocks.{l}.attn.hook_result     [n, T, H, d_model]  (what each head adds, without the bias)
+    blocks.{l}.hook_attn_out        [n, T, d_model]
+    blocks.{l}.hook_resid_mid       [n, T, d_model]     blocks.{l}.ln2.hook_scale, hook_normalized
+    blocks.{l}.mlp.hook_pre, post   [n, T, d_mlp]
+    blocks.{l}.hook_mlp_out         [n, T, d_model]
+    blocks.{l}.hook_resid_post      [n, T, d_model]
+    ln_final.hook_scale             [n, T, 1]           ln_final.hook_normalized          [n, T, d_model]
+
+A point is read or replaced with torch's own forward hooks:
+
+    handle = model.hook_points()["blocks.3.attn.hook_z"].register_forward_hook(lambda point, args, value: …)
+
+A hook that returns a tensor replaces the value. Scores, pattern, per-head results and norm scales are computed only
+while somebody listens; otherwise the fused kernels run. A compiled model takes the fused path: hook the plain one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from icalgebra.errors import InputError
+
+if TYPE_CHECKING:  # so that the model needs nothing but torch
+    from jaxtyping import Bool, Float, Int
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    n_layers: int = 4
+    n_heads: int = 8
+    d_model: int = 1024
+    d_mlp: int = 0  # 0: four times d_model
+    n_variables: int = 16
+    rope_base: float = 1e4
+
+    def __post_init__(self) -> None:
+        if min(self.n_layers, self.n_heads, self.d_model, self.n_variables) < 1 or self.d_mlp < 0:
+            raise InputError("n_layers, n_heads, d_model and n_variables are counts of at least 1")
+        if self.d_model % (2 * self.n_heads):
+            raise InputError(
+                f"d_model must be an even number of dimensions a head: {self.d_model} over {self.n_heads} heads is not"
+            )
+        object.__setattr__(self, "d_mlp", self.d_mlp or 4 * self.d_model)
+
+    @property
+    def d_head(self) -> int:
+        return self.d_model // self.n_heads
+
+    @property
+    def d_vocab(self) -> int:
+        return self.n_variables + 2
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class HookPoint(nn.Module):
+    """The identity, with a name to hook."""
+
+    def forward(self, value: Tensor) -> Tensor:
+        return value
+
+    @property
+    def listened_to(self) -> bool:
+        return not torch.compiler.is_compiling() and len(self._forward_hooks) > 0
+
+
+class LayerNorm(nn.Module):
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        self.w = nn.Parameter(torch.ones(d_model))
+        self.b = nn.Parameter(torch.zeros(d_model))
+        self.hook_scale = HookPoint()
+        self.hook_normalized = HookPoint()
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.hook_scale.listened_to:
+            return self.hook_normalized(F.layer_norm(x, self.w.shape, self.w, self.b))
+        x = x - x.mean(-1, keepdim=True)
+        scale = self.hook_scale((x.pow(2).mean(-1, keepdim=True) + 1e-5).sqrt())
+        return self.hook_normalized(x / scale * self.w + self.b)
+
+
+def rotation(positions: Tensor, d_head: int, base: float) -> tuple[Tensor, Tensor]:
+    """Cosine and sine of RoPE's angles, [..., T, 1, d_head]; both halves of a head turn by the same angles."""
+    frequencies = base ** (-torch.arange(0, d_head, 2, device=positions.device, dtype=torch.float32) / d_head)
+    angles = positions[..., None].float() * frequencies
+    angles = torch.cat([angles, angles], dim=-1)[..., None, :]
+    return angles.cos(), angles.sin()
+
+
+def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    first, second = x.chunk(2, dim=-1)
+    return (x * cos + torch.cat([-second, first], dim=-1) * sin).to(x.dtype)
+
+
+class Attention(nn.Module):
+    """Weights act as x @ W.T + b, as in nn.Linear; heads are consecutive slices of d_head."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        d = config.d_model
+        self.n_heads, self.d_head = config.n_heads, config.d_head
+        self.q, self.k, self.v, self.o = nn.Linear(d, d), nn.Linear(d, d), nn.Linear(d, d), nn.Linear(d, d)
+        self.hook_q, self.hook_k, self.hook_v = HookPoint(), HookPoint(), HookPoint()
+        self.hook_rot_q, self.hook_rot_k = HookPoint(), HookPoint()
+        self.hook_attn_scores, self.hook_pattern = HookPoint(), HookPoint()
+        self.hook_z, self.hook_result = HookPoint(), HookPoint()
+
+    @property
+    def W_O(self) -> Float[Tensor, "n_heads d_head d_model"]:
+        """What each head writes: result[h] = z[h] @ W_O[h]."""
+        return self.o.weight.T.reshape(self.n_heads, self.d_head, -1)
+
+    def forward(self, x: Tensor, cos: Tensor, sin: Tensor, mask: Tensor | None) -> Tensor:
+        q, k, v = self._queries_keys_values(x)
+        q, k = self.hook_rot_q(rotate(q, cos, sin)), self.hook_rot_k(rotate(k, cos, sin))
+        q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
+        if self.hook_attn_scores.listened_to or self.hook_pattern.listened_to:
+            z = self._explicit(q, k, v, mask)
+        else:
+            z = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=mask is None)
+        z = self.hook_z(z.transpose(1, 2))
+        if self.hook_result.listened_to:
+            return self.hook_result(torch.einsum("nthe,hed->nthd", z, self.W_O)).sum(2) + self.o.bias
+        return self.o(z.flatten(2))
+
+    def _queries_keys_values(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """One product instead of three; three parameters, so that an optimiser sees each matrix for itself."""
+        parts = (self.q, self.k, self.v)
+        together = F.linear(x, torch.cat([p.weight for p in parts]), torch.cat([p.bias for p in parts]))
+        q, k, v = together.unflatten(-1, (3, self.n_heads, self.d_head)).unbind(-3)
+        return self.hook_q(q), self.hook_k(k), self.hook_v(v)
+
+    def _explicit(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+        if mask is None:
+            mask = torch.ones(q.shape[2], k.shape[2], dtype=torch.bool, device=q.device).tril()
+        scores = (q @ k.transpose(2, 3)) * self.d_head**-0.5
+        scores = self.hook_attn_scores(scores.masked_fill(~mask, float("-inf")))
+        return self.hook_pattern(scores.softmax(-1)).to(v.dtype) @ v
+
+
+class MLP(nn.Module):
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.up, self.down = nn.Linear(config.d_model, config.d_mlp), nn.Linear(config.d_mlp, config.d_model)
+        self.hook_pre, self.hook_post = HookPoint(), HookPoint()
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.down(self.hook_post(F.gelu(self.hook_pre(self.up(x)))))
+
+
+class Block(nn.Module):
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.ln1, self.attn = LayerNorm(config.d_model), Attention(config)
+        self.ln2, self.mlp = LayerNorm(config.d_model), MLP(config)
+        self.hook_resid_pre, self.hook_resid_mid, self.hook_resid_post = HookPoint(), HookPoint(), HookPoint()
+        self.hook_attn_out, self.hook_mlp_out = HookPoint(), HookPoint()
+
+    def forward(self, x: Tensor, cos: Tensor, sin: Tensor, mask: Tensor | None) -> Tensor:
+        x = self.hook_resid_pre(x)
+        x = self.hook_resid_mid(x + self.hook_attn_out(self.attn(self.ln1(x), cos, sin, mask)))
+        return self.hook_resid_post(x + self.hook_mlp_out(self.mlp(self.ln2(x))))
+
+
+class Transformer(nn.Module):
+    def __init__(self, config: ModelConfig, seed: int = 0) -> None:
+        super().__init__()
+        self.config = config
+        self.embed = nn.Embedding(config.d_vocab, config.d_model)
+        self.blocks = nn.ModuleList(Block(config) for _ in range(config.n_layers))
+        self.ln_final = LayerNorm(config.d_model)
+        self.hook_embed = HookPoint()
+        self._initialise(torch.Generator().manual_seed(seed))
+
+    @torch.no_grad()
+    def _initialise(self, generator: torch.Generator) -> None:
+        """GPT-2's .02 at d=1024, kept in proportion at other widths; what writes to the residual stream is smaller."""
+        std = 0.64 * self.config.d_model**-0.5
+        for name, parameter in self.named_parameters():
+            if parameter.ndim == 2:
+                writes = name.endswith(("attn.o.weight", "mlp.down.weight"))
+                shrink = (2 * self.config.n_layers) ** -0.5 if writes else 1.0
+                parameter.normal_(0.0, std * shrink, generator=generator)
+            elif name.endswith("bias"):
+                parameter.zero_()
+
+    @property
+    def unembedding(self) -> Float[Tensor, "d_vocab d_model"]:
+        return self.embed.weight
+
+    def hook_points(self) -> dict[str, HookPoint]:
+        return {name: module for name, module in self.named_modules() if isinstance(module, HookPoint)}
+
+    def forward(
+        self,
+        tokens: Int[Tensor, "n T"],
+        *,
+        positions: Int[Tensor, "... T"] | None = None,
+        mask: Bool[Tensor, "... T T"] | None = None,
+    ) -> Float[Tensor, "n T d_vocab"]:
+        """Logits of the next token. mask: True where a token may attend, broadcast to [n, H, T, T]; causal if None."""
+        if positions is None:
+            positions = torch.arange(tokens.shape[-1], device=tokens.device)
+        cos, sin = rotation(positions, self.config.d_head, self.config.rope_base)
+        x = self.hook_embed(self.embed(tokens))
+        for block in self.blocks:
+            x = block(x, cos, sin, mask)
+        return F.linear(self.ln_final(x), self.unembedding)

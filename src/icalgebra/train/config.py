@@ -1,0 +1,131 @@
+"""TrainConfig: everything that decides a run, as one frozen value. An unknown key is an error."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from icalgebra.errors import InputError, unknown
+from icalgebra.model.transformer import ModelConfig
+from icalgebra.world import PAPER_STRUCTURES, World
+
+
+def option(default: Any, help: str) -> Any:
+    return field(default=default, metadata={"help": help})
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    # the world
+    structures: tuple[str, ...] = option(PAPER_STRUCTURES, "names of the structures that can be drawn")
+    n_variables: int = option(16, "size of the alphabet")
+    p_mix: float = option(0.7, "probability of drawing one more structure")
+    d2: bool = option(False, "draw D2 as well")
+    reserved: str = option("a", "the variable that is never an identity, or 'none'")
+    draw: Literal["fit", "stop", "all"] = option("fit", "how structures are drawn")
+    # the model
+    n_layers: int = option(4, "blocks")
+    n_heads: int = option(8, "heads a block")
+    d_model: int = option(1024, "width of the residual stream")
+    d_mlp: int = option(0, "width of the hidden layer; 0: four times d_model")
+    # the data
+    n_facts: int = option(200, "facts a sequence, the query included")
+    batch_size: int = option(128, "sequences a step, all ranks and micro-batches together")
+    micro_batches: int = option(1, "gradient accumulation: parts a rank's share of a batch is run in")
+    seed: int = option(0, "of data and initial weights")
+    # optimisation
+    optimiser: Literal["adamw", "muon"] = option("muon", "muon: on the blocks' matrices, AdamW on the rest")
+    lr: float = option(1e-3, "AdamW's peak learning rate")
+    muon_lr: float = option(0.02, "Muon's peak learning rate")
+    weight_decay: float = option(0.01, "on every parameter")
+    clip: float = option(1.0, "largest norm of the gradient; 0: no clipping")
+    steps: int = option(4000, "length of the run and of the schedule")
+    schedule: Literal["constant", "linear", "cosine"] = option("linear", "from the peak to zero")
+    warmup: int = option(200, "steps of linear warm-up")
+    warmup_from: float = option(0.0, "where the warm-up starts, as a share of the peak")
+    # speed, on CUDA (the CPU runs eager fp32)
+    precision: Literal["fp32", "bf16"] = option("bf16", "bf16: autocast")
+    matmul: Literal["highest", "high", "medium"] = option("high", "precision of fp32 products (high: TF32)")
+    compile: str = option("default", "torch.compile's mode, or 'none'")
+    # measurement
+    log_every: int = option(20, "steps between two readings of the loss")
+    eval_every: int = option(100, "steps between two evaluations; 0: only the last step")
+    eval_n: int = option(512, "sequences an evaluation")
+    eval_facts: tuple[int, ...] = option((10, 25, 50, 100), "further numbers of facts for the hold-out accuracy")
+    checkpoint_every: int = option(500, "steps between two checkpoints; 0: only the last step")
+    keep: int = option(2, "newest checkpoints kept, beside the best")
+    ladder: int = option(0, "log-spaced checkpoints kept for good")
+    tracker: Literal["none", "wandb", "trackio", "tensorboard"] = option("none", "where metrics go besides the file")
+
+    def __post_init__(self) -> None:
+        hints = get_type_hints(TrainConfig)
+        for item in fields(self):
+            object.__setattr__(self, item.name, _checked(item.name, getattr(self, item.name), hints[item.name]))
+        at_least_one = ("n_facts", "batch_size", "micro_batches", "steps", "log_every", "eval_n", "keep")
+        low = [name for name in at_least_one if getattr(self, name) < 1]
+        at_least_zero = ("eval_every", "checkpoint_every", "ladder", "warmup", "clip", "lr", "muon_lr", "weight_decay")
+        low += [name for name in at_least_zero if getattr(self, name) < 0]
+        if low:
+            raise InputError(f"{low[0]} is too small: {getattr(self, low[0])}")
+        if self.batch_size % self.micro_batches:
+            raise InputError(f"batch_size {self.batch_size} cannot be split into {self.micro_batches} micro-batches")
+        self.model, self.world  # noqa: B018 (both check what they are given)
+
+    @cached_property
+    def model(self) -> ModelConfig:
+        return ModelConfig(self.n_layers, self.n_heads, self.d_model, self.d_mlp, self.n_variables)
+
+    @cached_property
+    def world(self) -> World:
+        reserved = None if self.reserved.lower() == "none" else self.reserved
+        return World(self.structures, self.n_variables, self.p_mix, self.d2, reserved, self.draw)
+
+    @cached_property
+    def ladder_steps(self) -> frozenset[int]:
+        """1 … steps, evenly spaced on a log axis."""
+        return frozenset(round(self.steps ** (i / max(1, self.ladder - 1))) for i in range(self.ladder))
+
+    def with_changes(self, **changes: Any) -> TrainConfig:
+        return TrainConfig.from_dict({**self.to_dict(), **changes})
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+
+    @staticmethod
+    def from_dict(values: dict[str, Any]) -> TrainConfig:
+        known = [item.name for item in fields(TrainConfig)]
+        for name in values:
+            if name not in known:
+                raise unknown("config field", name, known)
+        return replace(TrainConfig(), **values)
+
+    @staticmethod
+    def load(path: Path) -> TrainConfig:
+        """A JSON file of fields; those left out have their defaults."""
+        try:
+            values = json.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise InputError(f"cannot read {path}: {error.strerror}") from error
+        except ValueError as error:
+            raise InputError(f"{path} is not JSON: {error}") from error
+        if not isinstance(values, dict):
+            raise InputError(f"{path} holds no config: expected a JSON object of fields")
+        return TrainConfig.from_dict(values)
+
+
+def _checked(name: str, value: Any, kind: Any) -> Any:
+    """The value as its field's type, without guessing: an int serves as a float, a list as a tuple, nothing else."""
+    if get_origin(kind) is Literal:
+        if value not in get_args(kind):
+            raise unknown(name, str(value), get_args(kind))
+        return value
+    if get_origin(kind) is tuple and isinstance(value, list | tuple):
+        return tuple(_checked(name, item, get_args(kind)[0]) for item in value)
+    if kind is float and type(value) is int:
+        return float(value)
+    if type(value) is not kind:
+        raise InputError(f"{name} must be of type {getattr(kind, '__name__', kind)}, not {value!r}")
+    return value

@@ -1,0 +1,44 @@
+"""Training batches, made by the compiled sampler in the background while the device works."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import torch
+from torch import Tensor
+
+from icalgebra.distributions import sample
+from icalgebra.train.config import TrainConfig
+from icalgebra.train.distributed import Ranks
+
+AHEAD = 2  # batches made before they are asked for
+
+
+def training_rows(config: TrainConfig, step: int, ranks: Ranks) -> Tensor:
+    """This rank's share of rows t·B … t·B+B−1 of the stream `train`, uint8."""
+    share = config.batch_size // ranks.size
+    start = step * config.batch_size + ranks.rank * share
+    rows = sample("train", share, config.n_facts, config.seed, config.world, stream="train", start=start)
+    return torch.from_numpy(rows.tokens)
+
+
+def training_batches(config: TrainConfig, first_step: int, ranks: Ranks, device: torch.device) -> Iterator[Tensor]:
+    """The batches of steps first_step … steps−1 on the device. The sampler releases the interpreter's lock."""
+
+    def make(step: int) -> Tensor:
+        rows = training_rows(config, step, ranks)
+        return rows.pin_memory() if device.type == "cuda" else rows
+
+    waiting: deque[Future[Tensor]] = deque()
+    with ThreadPoolExecutor(1, thread_name_prefix="sampler") as sampler:
+        try:
+            for step in range(first_step, config.steps + AHEAD):
+                if step < config.steps:
+                    waiting.append(sampler.submit(make, step))
+                if step >= first_step + AHEAD and waiting:
+                    yield waiting.popleft().result().to(device, non_blocking=True)
+        finally:
+            for future in waiting:
+                future.cancel()

@@ -1,0 +1,71 @@
+"""Several processes under torchrun: who this one is, and the few things they say to each other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+import torch.distributed as dist
+
+from icalgebra.errors import InputError
+
+
+@dataclass(frozen=True)
+class Ranks:
+    rank: int = 0
+    size: int = 1
+
+    @property
+    def leads(self) -> bool:
+        """The leading rank evaluates, writes and shows."""
+        return self.rank == 0
+
+    def mean(self, value: torch.Tensor) -> torch.Tensor:
+        if self.size > 1:
+            value = value.clone()
+            dist.all_reduce(value)
+            value /= self.size
+        return value
+
+    def leader_says(self, decision: bool, device: torch.device) -> bool:
+        """The leading rank's decision, for all."""
+        if self.size == 1:
+            return decision
+        told = torch.tensor([decision], dtype=torch.int32, device=device)
+        dist.broadcast(told, src=0)
+        return bool(told.item())
+
+
+@contextmanager
+def joined_ranks(device: str | None) -> Iterator[tuple[Ranks, torch.device]]:
+    """This process's place and device: torchrun's where it started us, else alone."""
+    size = int(os.environ.get("WORLD_SIZE", "1"))
+    if size == 1:
+        yield Ranks(), choose_device(device)
+        return
+    chosen = choose_device(device, int(os.environ.get("LOCAL_RANK", "0")))
+    dist.init_process_group("nccl" if chosen.type == "cuda" else "gloo")
+    try:
+        yield Ranks(dist.get_rank(), size), chosen
+    finally:
+        dist.destroy_process_group()
+
+
+def choose_device(name: str | None, local_rank: int = 0) -> torch.device:
+    """The named device, or CUDA where there is one."""
+    if name is None:
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise InputError(f"unknown device {name!r}; known: cpu, cuda, cuda:0, mps, …") from error
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise InputError("this machine has no CUDA device that torch can use; try --device cpu")
+    if device.type == "cuda" and device.index is None:
+        device = torch.device("cuda", local_rank)
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
+    return device

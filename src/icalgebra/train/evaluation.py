@@ -1,0 +1,114 @@
+"""All evaluations of a model in training: each name in metrics.jsonl is one of these.
+
+holdout, holdout_reserved_identity, holdout_unshuffled, copy, commute, identity, cancel, associate
+                    accuracy on that distribution at the run's number of facts
+holdout/25          hold-out accuracy at 25 facts
+closure_top_k, _1   at the query's left slot: are the K highest logits the K members seen so far of the left
+                    variable's structure; is the highest one of them
+structural          accuracy of ',' and '=' on training sequences
+loss/left …         loss of the tokens of each slot, in nats
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+from icalgebra.distributions import sample
+from icalgebra.errors import InputError
+from icalgebra.evaluate import evaluation_stream, hits, share
+from icalgebra.model.checkpoints import as_predictor
+from icalgebra.model.transformer import Transformer
+from icalgebra.sequences import Sequences
+from icalgebra.statistics import Estimate, mean
+from icalgebra.vocabulary import COMMA, EQUALS, FACT_LENGTH, RIGHT
+from icalgebra.world import World
+
+HOLDOUTS = ("holdout", "holdout_reserved_identity", "holdout_unshuffled")
+SKILLS = ("copy", "commute", "identity", "cancel", "associate")
+SLOTS = ("comma", "left", "right", "equals", "answer")
+BATCH = 64
+
+
+class Evaluations:
+    """The evaluation sequences, sampled once; calling it with a model measures everything."""
+
+    def __init__(self, world: World, n_facts: int, n: int, facts: tuple[int, ...] = (), seed: int = 0) -> None:
+        self.world, self.n_facts, self.n, self.facts, self.seed = world, n_facts, n, facts, seed
+
+    def __call__(self, model: Transformer) -> dict[str, Estimate]:
+        was_training = model.training
+        model.eval()
+        predictor = as_predictor(model, BATCH)
+        measured = {name: share(hits(predictor, sequences)) for name, sequences in self.questions.items()}
+        measured |= measure_training_tokens(model, self.training_sequences)
+        model.train(was_training)
+        return measured
+
+    @cached_property
+    def questions(self) -> dict[str, Sequences]:
+        wanted = [(name, name, self.n_facts) for name in (*HOLDOUTS, *SKILLS)]
+        wanted += [(f"holdout/{k}", "holdout", k) for k in self.facts]
+        made = {label: self._sample(name, n_facts) for label, name, n_facts in wanted}
+        return {label: sequences for label, sequences in made.items() if sequences is not None}
+
+    @cached_property
+    def training_sequences(self) -> Sequences:
+        return sample("train", self.n, self.n_facts, self.seed, self.world, stream=evaluation_stream("train"))
+
+    def _sample(self, name: str, n_facts: int) -> Sequences | None:
+        """None where this world cannot ask the question: too few facts, say, or no reserved variable."""
+        try:
+            return sample(name, self.n, n_facts, self.seed, self.world, stream=evaluation_stream(name))
+        except InputError:
+            return None
+
+
+@torch.inference_mode()
+def measure_training_tokens(model: Transformer, sequences: Sequences) -> dict[str, Estimate]:
+    """Structural accuracy, loss by slot and closure, from one pass over training sequences."""
+    parts = [_measure_batch(model, sequences[i : i + BATCH]) for i in range(0, len(sequences), BATCH)]
+    losses, structural, top_k, top_1 = (np.concatenate(values) for values in zip(*parts))
+    by_slot = {f"loss/{slot}": mean(losses[:, i]) for i, slot in enumerate(SLOTS)}
+    return {"structural": share(structural.ravel()), "closure_top_k": share(top_k), "closure_top_1": share(top_1)} | (
+        by_slot
+    )
+
+
+def _measure_batch(model: Transformer, sequences: Sequences) -> tuple[np.ndarray, ...]:
+    """Mean loss of each slot [n, 5], structural hits [n, …], closure hits [n] and [n]."""
+    tokens = torch.from_numpy(sequences.tokens).to(model.unembedding.device).long()
+    logits = model(tokens[:, :-1]).float()
+    losses = F.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten(), reduction="none").view(len(tokens), -1)
+    right = (logits.argmax(-1) == tokens[:, 1:]).cpu().numpy()
+    slots = np.arange(1, tokens.shape[1]) % FACT_LENGTH
+    by_slot = np.stack([losses[:, slots == slot].mean(1).cpu().numpy() for slot in range(FACT_LENGTH)], axis=1)
+    structural = right[:, (slots == COMMA) | (slots == EQUALS)]
+    left_slot = tokens.shape[1] - FACT_LENGTH + RIGHT - 1
+    return by_slot, structural, *closure_hits(sequences, logits[:, left_slot].cpu().numpy())
+
+
+def closure_hits(sequences: Sequences, logits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Top-K and top-1 hits, given the logits [n, N+2] at the query's left slot."""
+    members = np.zeros(logits.shape, dtype=bool)
+    members[:, : sequences.world.n_variables] = seen_members(sequences)
+    lowest_member = np.where(members, logits, np.inf).min(axis=1)
+    highest_other = np.where(members, -np.inf, logits).max(axis=1)
+    highest_member = np.where(members, logits, -np.inf).max(axis=1)
+    return lowest_member > highest_other, highest_member > highest_other
+
+
+def seen_members(sequences: Sequences) -> np.ndarray:
+    """The variables of the structure of the query's left variable that stand at or before that slot, bool [n, N]."""
+    rows = np.arange(len(sequences))
+    left = sequences.facts[:, -1, 0].astype(np.int64)
+    groups = sequences.groups_of_variables()
+    same_structure = groups == groups[rows, left][:, None]
+    seen = np.zeros(groups.shape, dtype=bool)
+    for slot in range(3):
+        np.put_along_axis(seen, sequences.facts[:, :-1, slot].astype(np.int64), True, axis=1)
+    seen[rows, left] = True
+    return same_structure & seen

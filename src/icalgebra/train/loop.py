@@ -1,0 +1,244 @@
+"""The training loop. train(config, out=…) reads like the recipe: batch, loss, gradient, step; log, evaluate, save."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+
+from icalgebra.errors import InputError, RunError
+from icalgebra.model.transformer import Transformer
+from icalgebra.train.config import TrainConfig
+from icalgebra.train.data import training_batches
+from icalgebra.train.distributed import Ranks, joined_ranks
+from icalgebra.train.evaluation import Evaluations
+from icalgebra.train.optimisers import Optimisers
+from icalgebra.train.progress import live_progress
+from icalgebra.train.run import RunFolder
+from icalgebra.train.schedule import share_of_peak
+from icalgebra.train.trackers import tracker
+from icalgebra.vocabulary import FACT_LENGTH
+
+Record = dict[str, Any]
+Callback = Callable[[Record, Transformer], bool | None]
+
+
+@dataclass(frozen=True)
+class TrainResult:
+    model: Transformer
+    config: TrainConfig
+    step: int
+    seconds: float
+    final: Record  # the last evaluation
+    run: Path | None
+
+
+def train(
+    config: TrainConfig | None = None,
+    out: str | Path | None = None,
+    *,
+    resume: str | Path | None = None,
+    device: str | None = None,
+    callback: Callback | None = None,
+    progress: bool = False,
+) -> TrainResult:
+    """Train by `config` (into the run folder `out`, if given), or go on with the run folder `resume`.
+
+    The callback sees every record of metrics.jsonl and the model, on the leading rank; True stops the run there.
+    """
+    with joined_ranks(device) as (ranks, chosen):
+        run = _run_folder(config, out, resume, ranks)
+        config = run.config if run else config
+        assert config is not None
+        with live_progress(config, progress and ranks.leads) as show:
+            trainer = Trainer(config, chosen, ranks, run)
+            trainer.listeners = [show, *([tracker(config, run.path)] if run and ranks.leads else [])]
+            return trainer.train(callback or (lambda record, model: False))
+
+
+def _run_folder(
+    config: TrainConfig | None, out: str | Path | None, resume: str | Path | None, ranks: Ranks
+) -> RunFolder | None:
+    if (config is None) == (resume is None):
+        raise InputError("give a config to start a run, or a run folder to resume: one of them")
+    if resume is not None:
+        return RunFolder.open(Path(resume))
+    assert config is not None
+    if out is None:
+        return None
+    return RunFolder.create(Path(out), config) if ranks.leads else RunFolder(Path(out), config)
+
+
+class NextTokenLoss(nn.Module):
+    """Mean loss over all tokens of a batch: what is compiled and, with several ranks, wrapped."""
+
+    def __init__(self, model: Transformer) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        tokens = tokens.long()  # they travel as bytes
+        logits = self.model(tokens[:, :-1])
+        return F.cross_entropy(logits.flatten(0, 1).float(), tokens[:, 1:].flatten())
+
+
+class Trainer:
+    def __init__(self, config: TrainConfig, device: torch.device, ranks: Ranks, run: RunFolder | None) -> None:
+        _check_shares(config, ranks)
+        self.config, self.device, self.ranks, self.run = config, device, ranks, run
+        self.listeners: list[Callable[[Record], None]] = []
+        torch.set_float32_matmul_precision(config.matmul)
+        self.model = Transformer(config.model, seed=config.seed).to(device)
+        self.optimisers = Optimisers(self.model, config)
+        self.evaluations = Evaluations(config.world, config.n_facts, config.eval_n, config.eval_facts, config.seed)
+        self.step, self.seconds_before, self.last_evaluation = 0, 0.0, Record()
+        if run is not None:
+            self._resume(run)
+        self.loss = self._loss_module()
+
+    def train(self, callback: Callback) -> TrainResult:
+        self.started = self.logged_at = time.perf_counter()
+        self.logged_step = self.step
+        for batch in training_batches(self.config, self.step, self.ranks, self.device):
+            loss = self._learn(batch)
+            self.step += 1
+            if self._report(loss, callback):
+                break
+        if self.device.type == "cuda":
+            torch.cuda.synchronize()
+        run = self.run.path if self.run else None
+        return TrainResult(self.model, self.config, self.step, self._seconds(), self.last_evaluation, run)
+
+    def _learn(self, batch: Tensor) -> Tensor:
+        """One step of the optimisers; the loss stays on the device."""
+        parts = batch.chunk(self.config.micro_batches)
+        total = torch.zeros((), device=self.device)
+        for i, part in enumerate(parts):
+            with self._synchronised_only_at(i == len(parts) - 1), self._autocast():
+                loss = self.loss(part) / len(parts)
+            loss.backward()
+            total += loss.detach()
+        if self.config.clip:
+            nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
+        self.optimisers.step(share_of_peak(self.step, self.config))
+        return total
+
+    def _report(self, loss: Tensor, callback: Callback) -> bool:
+        """What is due after this step: log, evaluate, save. The loss is read only then. True: stop."""
+        last = self.step == self.config.steps
+        logs = last or _due(self.step, self.config.log_every)
+        evaluates = last or _due(self.step, self.config.eval_every)
+        saves = last or _due(self.step, self.config.checkpoint_every) or self.step in self.config.ladder_steps
+        if not (logs or evaluates or saves):
+            return False
+        value = self._read(loss)
+        stops = [self._publish(self._loss_record(value), callback)] if logs else []
+        if evaluates and self.ranks.leads:
+            stops.append(self._publish(self._evaluate(), callback))
+        stop = self.ranks.leader_says(any(stops), self.device)
+        if self.run and self.ranks.leads and (saves or stop):
+            score = self.last_evaluation["holdout"] if evaluates else None
+            self.run.save(self.step, self.model, self.optimisers, score)
+        return stop
+
+    def _read(self, loss: Tensor) -> float:
+        value = float(self.ranks.mean(loss))
+        if not math.isfinite(value):
+            kept = " the checkpoints before it are intact" if self.run else ""
+            raise RunError(f"the loss is {value} at step {self.step}; a lower learning rate may help;{kept}")
+        return value
+
+    def _loss_record(self, value: float) -> Record:
+        now = time.perf_counter()
+        tokens = (self.step - self.logged_step) * self._tokens_a_step
+        speed = tokens / max(1e-9, now - self.logged_at)
+        self.logged_at, self.logged_step = now, self.step
+        lr = self.config.lr * share_of_peak(self.step - 1, self.config)
+        return self._record("train", {"loss": value, "lr": lr}, tokens_per_second=round(speed))
+
+    def _evaluate(self) -> Record:
+        begun = time.perf_counter()
+        with self._autocast():
+            measured = self.evaluations(self.model)
+        self.logged_at += time.perf_counter() - begun  # tokens a second are training's
+        values = {name: estimate.value for name, estimate in measured.items()}
+        self.last_evaluation = self._record("evaluation", values, evaluation_seconds=time.perf_counter() - begun)
+        return self.last_evaluation
+
+    def _record(self, kind: str, values: dict[str, float], **clock: float) -> Record:
+        """Everything outside `clock` is the same for the same config and seed."""
+        tokens = self.step * self._tokens_a_step
+        clock = {"seconds": round(self._seconds(), 3), **clock}
+        return {"kind": kind, "step": self.step, "tokens": tokens, **values, "clock": clock}
+
+    def _publish(self, record: Record, callback: Callback) -> bool:
+        if not self.ranks.leads:
+            return False
+        if self.run:
+            self.run.append(record)
+        for listener in self.listeners:
+            listener(record)
+        return bool(callback(record, self.model))
+
+    def _resume(self, run: RunFolder) -> None:
+        """Weights, optimisers, step and metrics as they were at the newest sound checkpoint."""
+        found, complaints = run.newest()
+        for complaint in complaints if self.ranks.leads else ():
+            print(f"icalgebra: {complaint}; going on from {found.path if found else 'the start'}", file=sys.stderr)
+        if found is not None:
+            self.model.load_state_dict(found.weights)
+            self.optimisers.restore(found.trainer)
+            self.step = found.step
+        if self.ranks.leads:
+            run.cut_back(self.step)
+        self._remember(run.records())
+
+    def _remember(self, records: list[Record]) -> None:
+        """What earlier parts of the run left: the time they took and their last evaluation."""
+        for record in records:
+            self.seconds_before = record["clock"]["seconds"]
+            if record["kind"] == "evaluation":
+                self.last_evaluation = record
+
+    def _loss_module(self) -> nn.Module:
+        loss: Any = NextTokenLoss(self.model)
+        if self.config.compile != "none" and self.device.type == "cuda":
+            loss = torch.compile(loss, mode=self.config.compile)
+        return DistributedDataParallel(loss) if self.ranks.size > 1 else loss
+
+    def _autocast(self) -> AbstractContextManager[Any]:
+        used = self.config.precision == "bf16" and self.device.type == "cuda"
+        return torch.autocast(self.device.type, torch.bfloat16) if used else nullcontext()
+
+    def _synchronised_only_at(self, last: bool) -> AbstractContextManager[Any]:
+        wrapped = isinstance(self.loss, DistributedDataParallel)
+        return self.loss.no_sync() if wrapped and not last else nullcontext()  # type: ignore[operator]
+
+    @property
+    def _tokens_a_step(self) -> int:
+        return self.config.batch_size * self.config.n_facts * FACT_LENGTH
+
+    def _seconds(self) -> float:
+        return self.seconds_before + time.perf_counter() - self.started
+
+
+def _due(step: int, every: int) -> bool:
+    return every > 0 and step % every == 0
+
+
+def _check_shares(config: TrainConfig, ranks: Ranks) -> None:
+    if config.batch_size % (ranks.size * config.micro_batches):
+        raise InputError(
+            f"batch_size {config.batch_size} cannot be shared evenly by {ranks.size} ranks "
+            f"of {config.micro_batches} micro-batches"
+        )

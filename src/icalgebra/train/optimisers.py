@@ -1,0 +1,61 @@
+"""AdamW, or Muon on the blocks' matrices with AdamW on the rest; their state as named tensors, no pickle."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+
+from icalgebra.errors import InputError
+from icalgebra.model.transformer import Transformer
+from icalgebra.train.config import TrainConfig
+
+
+class Optimisers:
+    """The optimisers of one model, stepped together. Peak learning rates scale with the schedule's share."""
+
+    def __init__(self, model: Transformer, config: TrainConfig) -> None:
+        named = dict(model.named_parameters())
+        matrices = [name for name in named if is_block_matrix(name, named[name])]
+        chosen = matrices if config.optimiser == "muon" else []
+        rest = [name for name in named if name not in set(chosen)]
+        self.names = {"adamw": rest, **({"muon": chosen} if chosen else {})}
+        decay = config.weight_decay
+        self.parts: dict[str, Optimizer] = {
+            "adamw": torch.optim.AdamW([named[name] for name in rest], lr=config.lr, weight_decay=decay, fused=True)
+        }
+        if chosen:
+            self.parts["muon"] = torch.optim.Muon(
+                [named[name] for name in chosen], lr=config.muon_lr, weight_decay=decay, momentum=0.95
+            )
+        self.peaks = {"adamw": config.lr, "muon": config.muon_lr}
+
+    def step(self, share_of_peak: float) -> None:
+        for kind, optimiser in self.parts.items():
+            for group in optimiser.param_groups:
+                group["lr"] = self.peaks[kind] * share_of_peak
+            optimiser.step()
+            optimiser.zero_grad(set_to_none=True)
+
+    def state_tensors(self) -> dict[str, Tensor]:
+        """muon/blocks.0.mlp.up.weight/momentum_buffer -> tensor, and so on."""
+        return {
+            f"{kind}/{self.names[kind][place]}/{key}": value.detach().cpu().contiguous()
+            for kind, optimiser in self.parts.items()
+            for place, values in optimiser.state_dict()["state"].items()
+            for key, value in values.items()
+        }
+
+    def restore(self, tensors: dict[str, Tensor]) -> None:
+        for kind, optimiser in self.parts.items():
+            state: dict[int, dict[str, Tensor]] = {}
+            for place, name in enumerate(self.names[kind]):
+                prefix = f"{kind}/{name}/"
+                state[place] = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+            if not all(state.values()):
+                raise InputError("the checkpoint's optimiser state is of another recipe")
+            optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
+
+
+def is_block_matrix(name: str, parameter: Tensor) -> bool:
+    return name.startswith("blocks.") and parameter.ndim == 2

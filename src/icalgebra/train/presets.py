@@ -1,0 +1,44 @@
+"""Presets, one glanceable table: what each changes in TrainConfig's defaults."""
+
+from __future__ import annotations
+
+from icalgebra.errors import unknown
+from icalgebra.train.config import TrainConfig
+
+PRESETS: dict[str, TrainConfig] = {
+    # The published recipe, literally: optimiser, schedule and precision of the released code.
+    "paper": TrainConfig(
+        n_layers=4, n_heads=8, d_model=1024,
+        optimiser="adamw", lr=1e-5, weight_decay=0.01, clip=0.0,
+        steps=200_001, schedule="cosine", warmup=1000, warmup_from=1e-4,
+        precision="fp32", matmul="highest",
+        eval_every=500, checkpoint_every=5000,
+    ),
+    # The same architecture and data, in minutes.
+    "fast": TrainConfig(
+        n_layers=4, n_heads=8, d_model=1024,
+        optimiser="muon", muon_lr=0.01, lr=5e-4,
+        steps=2500, schedule="linear", warmup=200,
+    ),
+    # The model that is shipped.
+    "small": TrainConfig(
+        n_layers=4, n_heads=8, d_model=256,
+        optimiser="muon", muon_lr=0.02, lr=1e-3,
+        steps=4000, schedule="linear", warmup=200,
+    ),
+    # A smaller world and model: learns on two CPU cores while one watches.
+    "tiny": TrainConfig(
+        structures=("C3", "C4", "C5"), n_variables=8,
+        n_layers=3, n_heads=4, d_model=64,
+        n_facts=20, batch_size=64,
+        optimiser="muon", muon_lr=0.02, lr=3e-3,
+        steps=3000, schedule="linear", warmup=50,
+        eval_every=50, eval_n=128, eval_facts=(5, 10), checkpoint_every=250,
+    ),
+}  # fmt: skip
+
+
+def preset(name: str) -> TrainConfig:
+    if name not in PRESETS:
+        raise unknown("preset", name, PRESETS)
+    return PRESETS[name]

@@ -1,0 +1,124 @@
+"""The run folder: config.json, metrics.jsonl, checkpoints/step_NNNNNN."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from icalgebra.errors import InputError, RunError
+from icalgebra.files import write_json, write_text
+from icalgebra.model.checkpoints import (
+    MANIFEST,
+    Checkpoint,
+    newest_checkpoint,
+    remove_checkpoint,
+    sync_folder,
+    write_checkpoint,
+)
+from icalgebra.model.transformer import Transformer
+from icalgebra.train.config import TrainConfig
+from icalgebra.train.optimisers import Optimisers
+
+LEFTOVERS = (".part", ".gone")  # what a killed process leaves of a checkpoint half written or half removed
+
+
+class RunFolder:
+    def __init__(self, path: Path, config: TrainConfig) -> None:
+        self.path, self.config = path, config
+        self.metrics, self.checkpoints = path / "metrics.jsonl", path / "checkpoints"
+
+    @staticmethod
+    def create(path: Path, config: TrainConfig) -> RunFolder:
+        if (path / "config.json").exists():
+            raise InputError(f"{path} already holds a run; go on with --resume {path}, or choose another --out")
+        run = RunFolder(path, config)
+        try:
+            run.checkpoints.mkdir(parents=True, exist_ok=True)
+            run.metrics.touch()
+            write_json(path / "config.json", config.to_dict())  # last: a folder with a config is a run
+        except OSError as error:
+            raise InputError(f"cannot write to {path}: {error.strerror}") from error
+        return run
+
+    @staticmethod
+    def open(path: Path) -> RunFolder:
+        if not (path / "config.json").is_file():
+            raise InputError(f"{path} is no run folder: it has no config.json")
+        run = RunFolder(path, TrainConfig.load(path / "config.json"))
+        for leftover in run.checkpoints.glob(".step_*"):
+            if leftover.suffix in LEFTOVERS:
+                shutil.rmtree(leftover, ignore_errors=True)
+        return run
+
+    def newest(self) -> tuple[Checkpoint | None, list[str]]:
+        """The newest sound checkpoint of this run (None: it has none yet), and complaints about later ones."""
+        found, complaints = newest_checkpoint(self.checkpoints)
+        if found is None and complaints:
+            raise InputError(f"{'; '.join(complaints)}; no sound checkpoint is left to go on from")
+        if found is not None and found.config != self.config.to_dict():
+            raise InputError(f"{found.path} belongs to another run: its config is not that of {self.path}/config.json")
+        return found, complaints
+
+    def records(self) -> list[dict[str, Any]]:
+        """The lines of metrics.jsonl up to the first that is not whole."""
+        whole = []
+        for line in self.metrics.read_text(encoding="utf-8").split("\n")[:-1]:
+            try:
+                whole.append(json.loads(line))
+            except ValueError:
+                break
+        return whole
+
+    def cut_back(self, step: int) -> None:
+        """Forget what was measured after `step`: it will be measured again."""
+        kept = [json.dumps(record) + "\n" for record in self.records() if record["step"] <= step]
+        write_text(self.metrics, "".join(kept))
+
+    def append(self, record: dict[str, Any]) -> None:
+        try:
+            with open(self.metrics, "a", encoding="utf-8") as stream:
+                stream.write(json.dumps(record, allow_nan=False) + "\n")
+        except OSError as error:
+            raise RunError(f"cannot write {self.metrics}: {error.strerror}; the checkpoints are intact") from error
+
+    def save(self, step: int, model: Transformer, optimisers: Optimisers, score: float | None) -> None:
+        """A checkpoint after `step` steps; older ones that nothing keeps are removed."""
+        self._flush_metrics()
+        write_checkpoint(
+            self.checkpoints / f"step_{step:06d}",
+            model,
+            config=self.config.to_dict(),
+            trainer=optimisers.state_tensors(),
+            step=step,
+            score=score,
+        )
+        for folder in self._unkept():
+            remove_checkpoint(folder)
+
+    def _flush_metrics(self) -> None:
+        """A checkpoint promises that the metrics up to its step are on disk."""
+        with open(self.metrics, "rb") as stream:
+            os.fsync(stream.fileno())
+        sync_folder(self.path)
+
+    def _unkept(self) -> list[Path]:
+        folders = sorted(self.checkpoints.glob("step_*"))
+        older = folders[: -self.config.keep]
+        best = max(folders, key=_score)
+        return [folder for folder in older if folder != best and _step(folder) not in self.config.ladder_steps]
+
+
+def _step(folder: Path) -> int:
+    return int(folder.name.removeprefix("step_"))
+
+
+def _score(folder: Path) -> float:
+    """A checkpoint without a score, or one that cannot be read, is never the best."""
+    try:
+        score = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["score"]
+    except (OSError, ValueError, KeyError):
+        return -1.0
+    return -1.0 if score is None else float(score)
