@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from icalgebra.errors import InputError, unknown
 from icalgebra.model.transformer import ModelConfig
+from icalgebra.vocabulary import FACT_LENGTH
 from icalgebra.world import PAPER_STRUCTURES, World
 
 
@@ -33,6 +34,8 @@ class TrainConfig:
     d_mlp: int = option(0, "width of the hidden layer; 0: four times d_model")
     # the data
     n_facts: int = option(200, "facts a sequence, the query included")
+    short_facts: int = option(0, "facts a sequence in the first short_steps steps, which makes them cheap")
+    short_steps: int = option(0, "steps on short sequences")
     batch_size: int = option(128, "sequences a step, all ranks and micro-batches together")
     micro_batches: int = option(1, "gradient accumulation: parts a rank's share of a batch is run in")
     seed: int = option(0, "of data and initial weights")
@@ -66,10 +69,22 @@ class TrainConfig:
             object.__setattr__(self, item.name, _checked(item.name, getattr(self, item.name), hints[item.name]))
         at_least_one = ("n_facts", "batch_size", "micro_batches", "steps", "log_every", "eval_n", "keep")
         low = [name for name in at_least_one if getattr(self, name) < 1]
-        at_least_zero = ("eval_every", "checkpoint_every", "ladder", "warmup", "clip", "lr", "muon_lr", "weight_decay")
+        at_least_zero = (
+            "eval_every",
+            "checkpoint_every",
+            "ladder",
+            "warmup",
+            "short_steps",
+            "clip",
+            "lr",
+            "muon_lr",
+            "weight_decay",
+        )
         low += [name for name in at_least_zero if getattr(self, name) < 0]
         if low:
             raise InputError(f"{low[0]} is too small: {getattr(self, low[0])}")
+        if self.short_steps and not 1 <= self.short_facts <= self.n_facts:
+            raise InputError(f"short_facts must be between 1 and n_facts ({self.n_facts}), not {self.short_facts}")
         if self.batch_size % self.micro_batches:
             raise InputError(f"batch_size {self.batch_size} cannot be split into {self.micro_batches} micro-batches")
         self.model, self.world  # noqa: B018 (both check what they are given)
@@ -87,6 +102,15 @@ class TrainConfig:
     def ladder_steps(self) -> frozenset[int]:
         """1 … steps, evenly spaced on a log axis."""
         return frozenset(round(self.steps ** (i / max(1, self.ladder - 1))) for i in range(self.ladder))
+
+    def facts_at(self, step: int) -> int:
+        """Facts a sequence at a step, counted from 0."""
+        return self.short_facts if step < self.short_steps else self.n_facts
+
+    def tokens_before(self, step: int) -> int:
+        """Tokens read in the steps before this one."""
+        short = min(step, self.short_steps)
+        return self.batch_size * FACT_LENGTH * (short * self.short_facts + (step - short) * self.n_facts)
 
     def with_changes(self, **changes: Any) -> TrainConfig:
         return TrainConfig.from_dict({**self.to_dict(), **changes})

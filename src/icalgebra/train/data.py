@@ -20,7 +20,7 @@ def training_rows(config: TrainConfig, step: int, ranks: Ranks) -> Tensor:
     """This rank's share of rows t·B … t·B+B−1 of the stream `train`, uint8."""
     share = config.batch_size // ranks.size
     start = step * config.batch_size + ranks.rank * share
-    rows = sample("train", share, config.n_facts, config.seed, config.world, stream="train", start=start)
+    rows = sample("train", share, config.facts_at(step), config.seed, config.world, stream="train", start=start)
     return torch.from_numpy(rows.tokens)
 
 

@@ -27,7 +27,6 @@ from icalgebra.train.progress import live_progress
 from icalgebra.train.run import RunFolder
 from icalgebra.train.schedule import share_of_peak
 from icalgebra.train.trackers import tracker
-from icalgebra.vocabulary import FACT_LENGTH
 
 Record = dict[str, Any]
 Callback = Callable[[Record, Transformer], bool | None]
@@ -160,7 +159,7 @@ class Trainer:
 
     def _loss_record(self, value: float) -> Record:
         now = time.perf_counter()
-        tokens = (self.step - self.logged_step) * self._tokens_a_step
+        tokens = self.config.tokens_before(self.step) - self.config.tokens_before(self.logged_step)
         speed = tokens / max(1e-9, now - self.logged_at)
         self.logged_at, self.logged_step = now, self.step
         lr = self.config.lr * share_of_peak(self.step - 1, self.config)
@@ -177,7 +176,7 @@ class Trainer:
 
     def _record(self, kind: str, values: dict[str, float], **clock: float) -> Record:
         """Everything outside `clock` is the same for the same config and seed."""
-        tokens = self.step * self._tokens_a_step
+        tokens = self.config.tokens_before(self.step)
         clock = {"seconds": round(self._seconds(), 3), **clock}
         return {"kind": kind, "step": self.step, "tokens": tokens, **values, "clock": clock}
 
@@ -223,10 +222,6 @@ class Trainer:
     def _synchronised_only_at(self, last: bool) -> AbstractContextManager[Any]:
         wrapped = isinstance(self.loss, DistributedDataParallel)
         return self.loss.no_sync() if wrapped and not last else nullcontext()  # type: ignore[operator]
-
-    @property
-    def _tokens_a_step(self) -> int:
-        return self.config.batch_size * self.config.n_facts * FACT_LENGTH
 
     def _seconds(self) -> float:
         return self.seconds_before + time.perf_counter() - self.started

@@ -9,6 +9,7 @@ from torch.optim import Optimizer
 from icalgebra.errors import InputError
 from icalgebra.model.transformer import Transformer
 from icalgebra.train.config import TrainConfig
+from icalgebra.train.muon import BatchedMuon
 
 
 class Optimisers:
@@ -25,9 +26,7 @@ class Optimisers:
             "adamw": torch.optim.AdamW([named[name] for name in rest], lr=config.lr, weight_decay=decay, fused=True)
         }
         if chosen:
-            self.parts["muon"] = torch.optim.Muon(
-                [named[name] for name in chosen], lr=config.muon_lr, weight_decay=decay, momentum=0.95
-            )
+            self.parts["muon"] = BatchedMuon([named[name] for name in chosen], config.muon_lr, decay)
         self.peaks = {"adamw": config.lr, "muon": config.muon_lr}
 
     def step(self, share_of_peak: float) -> None:
