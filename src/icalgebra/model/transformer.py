@@ -208,6 +208,13 @@ class Transformer(nn.Module):
     def hook_points(self) -> dict[str, HookPoint]:
         return {name: module for name, module in self.named_modules() if isinstance(module, HookPoint)}
 
+    def _embedded(self, tokens: Tensor) -> Tensor:
+        """Under autocast as a product: a handful of rows take all gradients, and adding them up one by one is slow."""
+        if not torch.is_autocast_enabled(tokens.device.type):
+            return self.embed(tokens)
+        dtype = torch.get_autocast_dtype(tokens.device.type)
+        return F.one_hot(tokens, self.config.d_vocab).to(dtype) @ self.embed.weight.to(dtype)
+
     def forward(
         self,
         tokens: Int[Tensor, "n T"],
@@ -219,7 +226,7 @@ class Transformer(nn.Module):
         if positions is None:
             positions = torch.arange(tokens.shape[-1], device=tokens.device)
         cos, sin = rotation(positions, self.config.d_head, self.config.rope_base)
-        x = self.hook_embed(self.embed(tokens))
+        x = self.hook_embed(self._embedded(tokens))
         for block in self.blocks:
             x = block(x, cos, sin, mask)
         return F.linear(self.ln_final(x), self.unembedding)

@@ -38,6 +38,7 @@ class TrainResult:
     config: TrainConfig
     step: int
     seconds: float
+    training_seconds: float  # without evaluation and saving
     final: Record  # the last evaluation
     run: Path | None
 
@@ -101,13 +102,14 @@ class Trainer:
         self.optimisers = Optimisers(self.model, config)
         self.evaluations = Evaluations(config.world, config.n_facts, config.eval_n, config.eval_facts, config.seed)
         self.step, self.seconds_before, self.last_evaluation = 0, 0.0, Record()
+        self.training_seconds = 0.0  # without evaluation and saving
         if run is not None:
             self._resume(run)
         self.loss = self._loss_module()
 
     def train(self, callback: Callback) -> TrainResult:
-        self.started = self.logged_at = time.perf_counter()
-        self.logged_step = self.step
+        self.started = self.resumed_at = time.perf_counter()
+        self.logged_step, self.logged_training_seconds = self.step, self.training_seconds
         for batch in training_batches(self.config, self.step, self.ranks, self.device):
             loss = self._learn(batch)
             self.step += 1
@@ -116,7 +118,9 @@ class Trainer:
         if self.device.type == "cuda":
             torch.cuda.synchronize()
         run = self.run.path if self.run else None
-        return TrainResult(self.model, self.config, self.step, self._seconds(), self.last_evaluation, run)
+        return TrainResult(
+            self.model, self.config, self.step, self._seconds(), self.training_seconds, self.last_evaluation, run
+        )
 
     def _learn(self, batch: Tensor) -> Tensor:
         """One step of the optimisers; the loss stays on the device."""
@@ -141,6 +145,7 @@ class Trainer:
         if not (logs or evaluates or saves):
             return False
         value = self._read(loss)
+        self.training_seconds += time.perf_counter() - self.resumed_at  # the device has just been waited for
         stops = [self._publish(self._loss_record(value), callback)] if logs else []
         if evaluates and self.ranks.leads:
             stops.append(self._publish(self._evaluate(), callback))
@@ -148,6 +153,7 @@ class Trainer:
         if self.run and self.ranks.leads and (saves or stop):
             score = self.last_evaluation["holdout"] if evaluates else None
             self.run.save(self.step, self.model, self.optimisers, score)
+        self.resumed_at = time.perf_counter()
         return stop
 
     def _read(self, loss: Tensor) -> float:
@@ -158,10 +164,9 @@ class Trainer:
         return value
 
     def _loss_record(self, value: float) -> Record:
-        now = time.perf_counter()
         tokens = self.config.tokens_before(self.step) - self.config.tokens_before(self.logged_step)
-        speed = tokens / max(1e-9, now - self.logged_at)
-        self.logged_at, self.logged_step = now, self.step
+        speed = tokens / max(1e-9, self.training_seconds - self.logged_training_seconds)
+        self.logged_step, self.logged_training_seconds = self.step, self.training_seconds
         lr = self.config.lr * share_of_peak(self.step - 1, self.config)
         return self._record("train", {"loss": value, "lr": lr}, tokens_per_second=round(speed))
 
@@ -169,7 +174,6 @@ class Trainer:
         begun = time.perf_counter()
         with self._autocast():
             measured = self.evaluations(self.model)
-        self.logged_at += time.perf_counter() - begun  # tokens a second are training's
         values = {name: estimate.value for name, estimate in measured.items()}
         self.last_evaluation = self._record("evaluation", values, evaluation_seconds=time.perf_counter() - begun)
         return self.last_evaluation
@@ -177,8 +181,8 @@ class Trainer:
     def _record(self, kind: str, values: dict[str, float], **clock: float) -> Record:
         """Everything outside `clock` is the same for the same config and seed."""
         tokens = self.config.tokens_before(self.step)
-        clock = {"seconds": round(self._seconds(), 3), **clock}
-        return {"kind": kind, "step": self.step, "tokens": tokens, **values, "clock": clock}
+        seconds = {"seconds": round(self._seconds(), 3), "training_seconds": round(self.training_seconds, 3)}
+        return {"kind": kind, "step": self.step, "tokens": tokens, **values, "clock": {**seconds, **clock}}
 
     def _publish(self, record: Record, callback: Callback) -> bool:
         if not self.ranks.leads:
@@ -205,7 +209,9 @@ class Trainer:
     def _remember(self, records: list[Record]) -> None:
         """What earlier parts of the run left: the time they took and their last evaluation."""
         for record in records:
-            self.seconds_before = record["clock"]["seconds"]
+            self.seconds_before, self.training_seconds = (
+                record["clock"][name] for name in ("seconds", "training_seconds")
+            )
             if record["kind"] == "evaluation":
                 self.last_evaluation = record
 

@@ -42,7 +42,7 @@ class BatchedMuon(Optimizer):
     """For 2-D parameters only."""
 
     def __init__(
-        self, params: Iterable[Tensor], lr: float = 0.02, weight_decay: float = 0.01, momentum: float = 0.95
+        self, params: Iterable[Tensor], lr: float | Tensor = 0.02, weight_decay: float = 0.01, momentum: float = 0.95
     ) -> None:
         super().__init__(params, {"lr": lr, "weight_decay": weight_decay, "momentum": momentum})
         on_cuda = any(p.is_cuda for group in self.param_groups for p in group["params"])
@@ -59,10 +59,10 @@ class BatchedMuon(Optimizer):
                 parameters, gradients = [p for p, _ in members], [g for _, g in members]
                 buffers = [self._buffer(parameter) for parameter in parameters]
                 found = self._updates(gradients, buffers, group["momentum"])
-                torch._foreach_mul_(parameters, 1 - group["lr"] * group["weight_decay"])
                 # Tall matrices take longer steps, so that every output changes alike.
                 lr = group["lr"] * max(1.0, shape[0] / shape[1]) ** 0.5
-                torch._foreach_add_(parameters, list(found.float().unbind()), alpha=-lr)
+                torch._foreach_mul_(parameters, 1 - group["lr"] * group["weight_decay"])
+                torch._foreach_sub_(parameters, list((found.float() * lr).unbind()))
 
     def _buffer(self, parameter: Tensor) -> Tensor:
         state = self.state[parameter]

@@ -1,0 +1,91 @@
+"""Try variants of a preset and write what each reached: python scripts/tune.py OUT.json [NAME …].
+
+Each variant is a line of the table below; results are saved after each, so that a run cut short keeps what it has.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import torch
+
+from icalgebra.files import write_json
+from icalgebra.model import transformer
+from icalgebra.train import preset
+from icalgebra.train.loop import train
+from icalgebra.train.speedrun import flops_before, matrix_rate, warm_up
+
+QUIET = {"eval_every": 0, "eval_n": 64, "eval_facts": (), "log_every": 10}
+WATCH = {"eval_every": 250, "eval_n": 256, "eval_facts": (50,), "log_every": 50}
+# name -> preset, changes, switches
+VARIANTS = {
+    "fast_time": ("fast", {**QUIET, "steps": 40}, {}),
+    "fast_time_bf16res": ("fast", {**QUIET, "steps": 40}, {"bf16_residual": True}),
+    "fast_time_cudnn": ("fast", {**QUIET, "steps": 40}, {"bf16_residual": True, "cudnn": True}),
+    "fast_time_autotune": (
+        "fast",
+        {**QUIET, "steps": 40, "compile": "max-autotune-no-cudagraphs"},
+        {"bf16_residual": True},
+    ),
+    "small_time": ("small", {**QUIET, "steps": 60}, {}),
+    "small_time_bf16res": ("small", {**QUIET, "steps": 60}, {"bf16_residual": True}),
+    "small_time_cudnn": ("small", {**QUIET, "steps": 60}, {"bf16_residual": True, "cudnn": True}),
+    "small_2000": ("small", {**WATCH, "steps": 2000}, {}),
+    "small_2000_bf16res": ("small", {**WATCH, "steps": 2000}, {"bf16_residual": True}),
+    "small_short50": ("small", {**WATCH, "steps": 2400, "short_facts": 50, "short_steps": 1200}, {}),
+    "small_b64": ("small", {**WATCH, "steps": 3000, "batch_size": 64}, {}),
+    "small_lr3": ("small", {**WATCH, "steps": 2000, "muon_lr": 0.03, "lr": 2e-3}, {}),
+}
+
+
+def run(name: str) -> dict:
+    base, changes, switches = VARIANTS[name]
+    config = preset(base).with_changes(**changes)
+    transformer.Transformer.bf16_residual = switches.get("bf16_residual", False)
+    torch.backends.cuda.enable_flash_sdp(not switches.get("cudnn", False))
+    torch._dynamo.reset()
+    begun = time.perf_counter()
+    warm_up(config, None)
+    warm = time.perf_counter() - begun
+    curve: list[dict] = []
+    result = train(config, callback=lambda record, model: curve.append(record))
+    evaluations = [r for r in curve if r["kind"] == "evaluation"]
+    flops = flops_before(config, result.step)
+    return {
+        "warm_up": warm,
+        "ms_a_step": 1000 * result.training_seconds / result.step,
+        "tflops": flops / result.training_seconds / 1e12,
+        "curve": [
+            {
+                k: r.get(k)
+                for k in ("step", "holdout", "holdout/50", "copy", "commute", "identity", "cancel", "associate")
+            }
+            | {"s": r["clock"]["training_seconds"]}
+            for r in evaluations
+        ],
+        "loss": [r["loss"] for r in curve if r["kind"] == "train"][-1],
+    }
+
+
+def main() -> None:
+    out = Path(sys.argv[1])
+    results = {"matrix_tflops": matrix_rate(torch.device("cuda")) / 1e12 if torch.cuda.is_available() else 0}
+    for name in sys.argv[2:] or VARIANTS:
+        try:
+            results[name] = run(name)
+        except Exception as error:  # one variant's failure is a finding, not the end
+            results[name] = {"error": f"{type(error).__name__}: {error}"[:500]}
+        brief = {k: v for k, v in results[name].items() if k != "curve"}
+        print(
+            name,
+            brief,
+            [(p["step"], p["holdout"], round(p["s"], 1)) for p in results[name].get("curve", [])],
+            flush=True,
+        )
+        write_json(out, results)
+
+
+if __name__ == "__main__":
+    main()
