@@ -14,8 +14,10 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import chisquare
 
+from icalgebra.distributions import DISTRIBUTIONS, sample
 from icalgebra.errors import InputError
 from icalgebra.sequences import Sequences
+from icalgebra.structures import structure
 from icalgebra.world import World
 
 ROOT = Path(__file__).parents[1]
@@ -227,14 +229,15 @@ def identity_letters(sequences: Sequences, row: int) -> dict[str, str]:
     return found
 
 
-def cells_of(sequences: Sequences, row: int) -> tuple[tuple[int, ...], tuple[Cell, ...]]:
-    """The structures drawn, and the facts as elements instead of letters."""
-    home = {
-        letter: (place, x) for place, (_, names) in enumerate(blocks(sequences, row)) for x, letter in enumerate(names)
-    }
-    facts = parse(sequences[row : row + 1].texts()[0])
-    structures = tuple(int(s) for s in sequences.structures[row] if s >= 0)
-    return structures, tuple((*home[left], home[right][1]) for left, right, _ in facts)
+def in_elements(sequences: Sequences) -> list[tuple[tuple[int, ...], tuple[Cell, ...]]]:
+    """For each row the structures drawn, and the facts of the text as elements instead of letters."""
+    result = []
+    for row, text in enumerate(sequences.texts()):
+        drawn = blocks(sequences, row)
+        home = {letter: (place, x) for place, (_, names) in enumerate(drawn) for x, letter in enumerate(names)}
+        facts = tuple((*home[left], home[right][1]) for left, right, _ in parse(text))
+        result.append((tuple(s for s, _ in drawn), facts))
+    return result
 
 
 def candidates(context: Iterable[Fact], x: str, y: str) -> set[str]:
@@ -344,3 +347,20 @@ def golden() -> dict:
 
 def python_arguments(code: str) -> list[str]:
     return [sys.executable, "-c", code]
+
+
+def golden_now() -> dict:
+    """What golden.json should hold: rows of every distribution, of other worlds, and random tables."""
+    worlds = {
+        "with D2": World(d2=True, p_mix=0.5),
+        "52 variables": World(("D13", "C26"), n_variables=52, reserved=None),
+        "stop": World(draw="stop"),
+        "all": World(("C3", "Q8"), draw="all"),
+        "no groups": World(("Quasigroup(5,1)", "Semigroup(6,2)", "Monoid(4,0)", "Magma(7,3)"), p_mix=0.8),
+    }
+    families = ("Quasigroup", "Semigroup", "Monoid", "Magma")
+    return {
+        "rows": {name: sample(name, 4, 12, seed=7).texts() for name in DISTRIBUTIONS},
+        "worlds": {name: sample("holdout", 3, 8, seed=7, world=world).texts() for name, world in worlds.items()},
+        "tables": {f"{family}(8,0)": structure(f"{family}(8,0)").table.tolist() for family in families},
+    }

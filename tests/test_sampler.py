@@ -1,6 +1,7 @@
 """The sampler: rows are pure functions of seed, stream and number; facts are true; frequencies are exact."""
 
 from collections import Counter
+from itertools import product
 
 import numpy as np
 import pytest
@@ -14,8 +15,8 @@ from helpers import (
     assignment_law,
     blocks,
     cells,
-    cells_of,
     identity_of,
+    in_elements,
     mixture_law,
     parse,
     truth,
@@ -258,19 +259,15 @@ def test_assignments_are_uniform_among_the_allowed_ones(world):
 def test_facts_are_uniform_over_all_cells_so_a_structure_weighs_its_order_squared(name):
     world = {"C3 and D3": World(("C3", "D3"), draw="all"), "a magma": World(("Magma(4,1)", "C3"), draw="all")}[name]
     made = sample("train", 2000, 20, seed=23, world=world)
-    drawn = [cell for row in range(len(made)) for cell in cells_of(made, row)[1]]
+    drawn = [cell for _, facts in in_elements(made) for cell in facts]
     assert_follows(drawn, uniform_law(cells(world, (0, 1))))
 
 
 def test_facts_of_one_sequence_are_independent():
-    world = World(("C2",), n_variables=2, reserved=None)
+    world = World(("C2",), n_variables=2, p_mix=0.0, reserved=None)
     made = sample("train", 30_000, 4, seed=24, world=world)
-    outcomes = uniform_law(tuple((0, *c) for c in four) for four in _fourfold([(x, y) for x in (0, 1) for y in (0, 1)]))
-    assert_follows((cells_of(made, row)[1] for row in range(len(made))), outcomes)
-
-
-def _fourfold(options):
-    return [(a, b, c, d) for a in options for b in options for c in options for d in options]
+    outcomes = uniform_law(product(cells(world, (0,)), repeat=4))
+    assert_follows((facts for _, facts in in_elements(made)), outcomes)
 
 
 # --- extremes -------------------------------------------------------------------------------------------------------

@@ -53,14 +53,14 @@ def test_mixture_probabilities_sum_to_one_and_fit_the_alphabet(orders, n_variabl
 
 def simulate(world, rng):
     """One draw of structures, told as a story."""
-    drawn, room = [], world.n_variables
+    drawn, room, orders = [], world.n_variables, [len(s.table) for s in world.pool]
     while True:
-        fitting = [i for i, s in enumerate(world.pool) if s.order <= room]
-        options = fitting if world.draw == "fit" else list(range(len(world.pool)))
+        fitting = [i for i, order in enumerate(orders) if order <= room]
+        options = fitting if world.draw == "fit" else list(range(len(orders)))
         if not options or (choice := rng.choice(options)) not in fitting:
             return tuple(drawn)
         drawn.append(choice)
-        room -= world.pool[choice].order
+        room -= orders[choice]
         if rng.random() >= world.p_mix:
             return tuple(drawn)
 
