@@ -113,8 +113,8 @@ def sample(
         made = s.fill_rows(tokens[part], structures[part], assignment[part], key, start + begin, arrays, law)
         if made < part.stop - begin:
             raise InputError(
-                f"no {name} sequence of {n_facts} facts turned up in {s.ATTEMPTS:,} draws; "
-                "ask for more facts, or for other structures"
+                f"no {name} sequence of {n_facts} facts turned up in {s.attempts(n_facts):,} draws; "
+                "ask for another number of facts, or for other structures"
             )
     return Sequences(tokens, structures, assignment, world, name, seed, stream, start)
 

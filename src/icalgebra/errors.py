@@ -17,10 +17,8 @@ class RunError(RuntimeError):
 def unknown(kind: str, name: str, options: Iterable[str]) -> InputError:
     """An unknown name, with the nearest known one suggested."""
     known = list(options)
-    nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.4) or difflib.get_close_matches(
-        name.lower(), [option.lower() for option in known], n=1, cutoff=0.4
-    )
-    hint = next((option for option in known if nearest and option.lower() == nearest[0].lower()), None)
-    if hint is not None:
-        return InputError(f"unknown {kind} {name!r}; did you mean {hint!r}?")
+    lowered = {option.lower(): option for option in known}
+    nearest = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.4)
+    if nearest:
+        return InputError(f"unknown {kind} {name!r}; did you mean {lowered[nearest[0]]!r}?")
     return InputError(f"unknown {kind} {name!r}; known: {', '.join(known)}")

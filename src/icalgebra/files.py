@@ -15,6 +15,8 @@ from icalgebra.errors import InputError
 @contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
     """A temporary path to write to; it takes the place of `path` when the block ends well, and goes if it does not."""
+    if path.is_dir() or not path.name:
+        raise InputError(f"cannot write {path}: it is a folder")
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

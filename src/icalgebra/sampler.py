@@ -29,7 +29,13 @@ SHUFFLED, RESERVED_IDENTITY, UNSHUFFLED = range(3)
 # The draw rule of the world.
 DRAW_FIT, DRAW_STOP, DRAW_ALL = range(3)
 
-ATTEMPTS = 1_000_000
+MOST_ATTEMPTS = 1_000_000
+
+
+@njit(cache=True)
+def attempts(n_facts):
+    """How often one row is tried: long sequences less often, so that giving up takes about a second at any length."""
+    return max(1000, MOST_ATTEMPTS * 200 // max(200, n_facts))
 
 
 class Law(NamedTuple):
@@ -364,7 +370,7 @@ def fill_rows(tokens, structures, assignment, key, start, world, law):
     for row in range(n_rows):
         state[0] = row_state(key, start + row)
         met = False
-        for _ in range(ATTEMPTS):
+        for _ in range(attempts(n_context + 1)):
             count = draw_mixture(state, world, only_one, slots)
             place, x, y = draw_query(state, world, slots, count)
             s = slots[place]

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
+from math import prod
 
 import numpy as np
 
@@ -32,14 +33,20 @@ class Structure:
     identity: int | None
 
     def __post_init__(self) -> None:
-        table = np.array(self.table, dtype=np.uint8)
+        given = np.asarray(self.table)
+        if given.ndim != 2 or given.shape[0] != given.shape[1] or given.size == 0:
+            raise InputError(f"{self.name}: a table is square, not of shape {given.shape}")
+        if given.min() < 0 or given.max() >= len(given):
+            raise InputError(f"{self.name}: a table of {len(given)} elements has entries 0 … {len(given) - 1}")
+        table = np.array(given, dtype=np.uint8)
         table.setflags(write=False)
         object.__setattr__(self, "table", table)
 
     @staticmethod
     def of(name: str, table: np.ndarray) -> Structure:
         """A structure whose identity, if any, is looked for."""
-        return Structure(name, table, find_identity(np.asarray(table)))
+        made = Structure(name, table, None)
+        return replace(made, identity=find_identity(made.table))
 
     @property
     def order(self) -> int:
@@ -178,12 +185,12 @@ def structure(name: str) -> Structure:
         return Structure.of(name, _RANDOM[random[1]](order, int(random[3])))
     if name in _SPECIAL:
         return Structure(name, _SPECIAL[name](), 0)
-    tables = [_family(part) for part in name.split("x")]
-    if any(table is None for table in tables):
+    parts = name.split("x")
+    tables = [table for part in parts if (table := _family(part)) is not None]
+    if len(tables) < len(parts):
         raise unknown("structure", name, known_names())
-    table = reduce(direct_product, [table for table in tables if table is not None])
-    _checked_order(name, len(table))
-    return Structure(name, table, 0)
+    _checked_order(name, prod(map(len, tables)))  # before the product is made: it may be far too large
+    return Structure(name, reduce(direct_product, tables), 0)
 
 
 def split_names(text: str) -> tuple[str, ...]:

@@ -46,7 +46,7 @@ def load_structure(path: str | Path) -> Structure:
 
 def _read(path: Path) -> tuple[str, list[list[str]]]:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # spreadsheets put a byte-order mark first
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read the table {path}: {error}") from error
     if path.suffix.lower() != ".json":

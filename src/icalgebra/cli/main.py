@@ -36,6 +36,9 @@ def main(arguments: list[str] | None = None) -> None:
     except RunError as error:
         print(f"icalgebra: {error}", file=sys.stderr)
         code = 1
+    except MemoryError:
+        print("icalgebra: not enough memory for this; ask for fewer facts", file=sys.stderr)
+        code = 2
     except BrokenPipeError:
         # The reader of our output went away (`| head`): nothing is wrong, and nothing is left to flush.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from icalgebra.cli.common import WorldOptions, output, progress
-from icalgebra.distributions import batches, check_request
+from icalgebra.distributions import batches, check_request, sample
 from icalgebra.errors import InputError
 from icalgebra.sequences import Sequences
 
@@ -52,25 +52,23 @@ class Sample(WorldOptions):
         made = batches(self.distribution, size, self.facts, self.seed, world, n=self.n)
         parts = progress(made, self.n, "sampling") if self.out else made
         if kind == "npz":
-            self._write_arrays(parts)
+            self._write_arrays(parts, sample(self.distribution, 0, self.facts, self.seed, world))
             return
         with output(self.out) as stream:
             for part in parts:
                 lines = part.texts() if kind == "text" else map(json.dumps, part.records())
                 stream.write("".join(f"{line}\n" for line in lines))
 
-    def _write_arrays(self, parts: Iterator[Sequences]) -> None:
+    def _write_arrays(self, parts: Iterator[Sequences], empty: Sequences) -> None:
         """tokens, structures and assignment, streamed through files: the whole never sits in memory."""
         assert self.out is not None
         with output(self.out, "wb") as stream, tempfile.TemporaryDirectory(dir=self.out.parent) as folder:
-            layout: dict[str, tuple[int, np.dtype]] = {}
+            layout = {name: (getattr(empty, name).shape[1], getattr(empty, name).dtype) for name in ARRAYS}
             with ExitStack() as stack:
                 raw = {name: stack.enter_context(open(Path(folder, name), "wb")) for name in ARRAYS}
                 for part in parts:
                     for name in ARRAYS:
-                        array = getattr(part, name)
-                        layout[name] = (array.shape[1], array.dtype)
-                        raw[name].write(array.tobytes())
+                        raw[name].write(getattr(part, name).tobytes())
             with zipfile.ZipFile(stream, "w") as archive:
                 for name, (width, dtype) in layout.items():
                     with archive.open(f"{name}.npy", "w", force_zip64=True) as member:

@@ -1,0 +1,224 @@
+"""`icalgebra sample` and `icalgebra bench` through the door."""
+
+import json
+import subprocess
+
+import numpy as np
+import pytest
+
+from helpers import candidates, parse, python_arguments
+from icalgebra import World, sample
+from icalgebra.cli.main import main
+from icalgebra.table_files import load_structure
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command line; its exit code, standard output and standard error come back."""
+
+    def call(*arguments):
+        with pytest.raises(SystemExit) as caught:
+            main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return caught.value.code, captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture
+def lines(run):
+    """The output lines of a command that must go well and say nothing on standard error."""
+
+    def call(*arguments):
+        code, out, err = run(*arguments)
+        assert (code, err) == (0, "")
+        return out.splitlines()
+
+    return call
+
+
+def test_the_example_of_the_issue_prints_five_solvable_lines(lines):
+    printed = lines("sample", "--distribution", "cancel", "--n", 5, "--facts", 50, "--seed", 1)
+    assert printed == sample("cancel", 5, 50, seed=1).texts()
+    for text in printed:
+        *context, (x, y, answer) = parse(text)
+        assert len(context) == 49
+        assert candidates(context, x, y) == {answer}
+
+
+def test_the_first_ten_of_twenty_are_the_ten(lines):
+    for how in ("text", "jsonl"):
+        options = ("sample", "--facts", 9, "--seed", 3, "--format", how)
+        assert lines(*options, "--n", 20)[:10] == lines(*options, "--n", 10)
+
+
+def test_the_defaults_are_ten_training_sequences_of_200_facts(lines):
+    assert lines("sample") == sample("train", 10, 200).texts()
+
+
+def test_jsonl_carries_the_latents(lines):
+    options = ("sample", "--distribution", "holdout", "--n", 6, "--facts", 8)
+    records = [json.loads(line) for line in lines(*options, "--format", "jsonl")]
+    assert records == list(sample("holdout", 6, 8).records())
+    assert {"text", "structures", "assignment", "distribution"} <= records[0].keys()
+    assert records[2]["distribution"] == "holdout"
+    assert [json.loads(line) for line in lines(*options, "--json")] == records
+
+
+@pytest.mark.parametrize("n", [0, 1, 9000])
+def test_npz_holds_the_arrays(lines, tmp_path, n):
+    path = tmp_path / "new folder" / "rows.npz"
+    assert lines("sample", "--n", n, "--facts", 4, "--format", "npz", "--out", path) == []
+    made, loaded = sample("train", n, 4), np.load(path)
+    assert set(loaded.files) == {"tokens", "structures", "assignment"}
+    for name in loaded.files:
+        assert np.array_equal(loaded[name], getattr(made, name))
+        assert loaded[name].dtype == getattr(made, name).dtype
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_out_writes_what_would_be_printed(lines, tmp_path):
+    path = tmp_path / "rows.txt"
+    path.write_text("old")
+    assert lines("sample", "--n", 8500, "--facts", 3, "--out", path) == []
+    assert path.read_text().splitlines() == lines("sample", "--n", 8500, "--facts", 3)
+
+
+@pytest.mark.parametrize("how", ["text", "npz"])
+def test_a_failure_leaves_no_half_written_file(run, tmp_path, monkeypatch, how):
+    def one_then_failure(*_, **__):
+        yield sample("train", 5, 4)
+        raise RuntimeError("power cut")
+
+    monkeypatch.setattr("icalgebra.cli.sample.batches", one_then_failure)
+    path = tmp_path / "rows"
+    path.write_text("old")
+    with pytest.raises(RuntimeError, match="power cut"):
+        main(["sample", "--n", "9", "--facts", "4", "--format", how, "--out", str(path)])
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_world_options_reach_the_world(lines, tmp_path):
+    def printed(*options):
+        return lines("sample", "--n", 20, "--facts", 6, *options)
+
+    def made(world):
+        return sample("train", 20, 6, world=world).texts()
+
+    table = tmp_path / "mine.csv"
+    table.write_text("0,1\n0,1\n")
+    mine = load_structure(table)
+    assert printed("--p-mix", 0.2) == made(World(p_mix=0.2))
+    assert printed("--d2") == made(World(d2=True))
+    assert printed("--structures", "C6,D4") == made(World(("C6", "D4")))
+    assert printed("--structures", "SmallGroup(16,3),Q8") == made(World(("SmallGroup(16,3)", "Q8")))
+    assert printed("--table", table) == made(World((mine,)))
+    assert printed("--table", table, "--structures", "C3") == made(World(("C3", mine)))
+    assert printed("--variables", 30) == made(World(n_variables=30))
+    assert printed("--reserved", "none") == made(World(reserved=None))
+    assert printed("--reserved", "d") == made(World(reserved="d"))
+    assert printed("--draw", "stop") == made(World(draw="stop"))
+
+
+BAD = {
+    "unknown command": (["smaple"], "did you mean 'sample'"),
+    "unknown option": (["sample", "--colour", "red"], "--colour"),
+    "stray word": (["sample", "train"], "train"),
+    "unknown distribution": (["sample", "--distribution", "cancle"], "did you mean 'cancel'"),
+    "unknown structure": (["sample", "--structures", "C6,d4"], "did you mean 'D4'"),
+    "no structure": (["sample", "--structures", " , "], "names no structure"),
+    "structure too large": (["sample", "--structures", "C17"], "set n_variables to at least 17"),
+    "huge structure": (["sample", "--structures", "C900xC900"], "between 1 and 52"),
+    "too few facts": (["sample", "--distribution", "cancel", "--facts", "2"], "at least as many facts"),
+    "no facts": (["sample", "--facts", "0"], "at least 1"),
+    "facts beyond memory": (["sample", "--n", "1", "--facts", "100000000000000"], "memory"),
+    "no number": (["sample", "--n", "many"], "--n"),
+    "negative number": (["sample", "--n", "-1"], "count of sequences"),
+    "no value": (["sample", "--seed"], "--seed"),
+    "unknown format": (["sample", "--format", "xml"], "'text', 'jsonl', 'npz'"),
+    "npz to the screen": (["sample", "--format", "npz"], "--out"),
+    "no probability": (["sample", "--p-mix", "2"], "p_mix"),
+    "unknown draw rule": (["sample", "--draw", "often"], "fit, stop, all"),
+    "unknown reserved variable": (["sample", "--reserved", "z"], "reserved"),
+    "too many variables": (["sample", "--variables", "53"], "between 1 and 52"),
+    "missing table": (["sample", "--table", "nowhere.csv"], "nowhere.csv"),
+    "malformed table": (["sample", "--table", "bad.csv"], "bad.csv: row 2, column 2: '5'"),
+    "impossible": (["sample", "--structures", "C2", "--distribution", "associate"], "turned up"),
+    "out is a folder": (["sample", "--out", "."], "folder"),
+    "out is a named folder": (["sample", "--out", "folder"], "folder"),
+    "out under a file": (["sample", "--out", "bad.csv/rows"], "cannot write"),
+    "unknown benchmark": (["bench", "--only", "sampelr"], "did you mean 'sampler'"),
+}
+
+
+@pytest.mark.parametrize("arguments, reason", BAD.values(), ids=BAD)
+def test_bad_input_is_one_line_and_exit_code_2(run, tmp_path, monkeypatch, arguments, reason):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "bad.csv").write_text("0,1\n1,5\n")
+    code, out, err = run(*arguments)
+    assert code == 2
+    assert out == ""
+    assert len(err.splitlines()) == 1
+    assert err.startswith("icalgebra: ")
+    assert reason in err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.csv", "folder"]
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"], ["sample", "--help"], ["--version"]])
+def test_help_and_version_are_no_error(run, arguments):
+    code, out, err = run(*arguments)
+    assert not code
+    assert out.strip()
+    assert err == ""
+
+
+def test_every_option_of_sample_is_explained(run):
+    _, out, _ = run("sample", "--help")
+    for option in ("distribution", "n", "facts", "seed", "format", "out", "p-mix", "d2", "structures", "table", "json"):
+        assert f"--{option}" in out
+
+
+def test_bench_speaks_json(run):
+    code, out, _ = run("bench", "--json", "--only", "sampler")
+    measured = json.loads(out)
+    assert code == 0
+    assert measured["sampler"]["rate"] > 0
+    assert measured["sampler"]["ratio"] == pytest.approx(measured["sampler"]["rate"] / 830, rel=0.01)
+    assert measured["peak_memory_mb"] > 0
+
+
+def test_the_program_runs_by_itself_and_a_closed_pipe_is_no_error():
+    code = "from icalgebra.cli import main; main(['sample', '--n', '20000', '--facts', '5'])"
+    with subprocess.Popen(python_arguments(code), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        first = process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 0
+    assert [first.strip()] == sample("train", 1, 5).texts()
+
+
+STREAM = """
+import resource, sys
+from icalgebra.cli.main import main
+
+def peak(n):
+    for how in ("text", "jsonl", "npz"):
+        try:
+            main(["sample", "--n", str(n), "--facts", "200", "--format", how, "--out", sys.argv[1]])
+        except SystemExit as end:
+            assert not end.code
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+one_batch = peak(8192)
+print(peak(60000) - one_batch)
+"""
+
+
+def test_a_big_sample_streams_to_disk(tmp_path):
+    done = subprocess.run(
+        [*python_arguments(STREAM), str(tmp_path / "rows")], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert (tmp_path / "rows").stat().st_size > 60_000_000
+    assert int(done.stdout.split()[-1]) < 30, "memory grew with the number of rows (MB)"

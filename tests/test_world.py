@@ -1,0 +1,140 @@
+"""Worlds: exact mixtures against an own recursion and against simulation, validation, JSON round trip."""
+
+import json
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from helpers import assert_follows, mixture_law
+from icalgebra.errors import InputError
+from icalgebra.structures import Structure, structure
+from icalgebra.world import DRAW_RULES, World
+
+WORLDS = {
+    "paper": World(),
+    "no mixing": World(p_mix=0.0),
+    "full mixing": World(p_mix=1.0),
+    "with D2": World(d2=True, p_mix=0.5),
+    "stop": World(draw="stop", p_mix=0.5),
+    "stop, full mixing": World(("C3", "C4", "D3"), draw="stop", p_mix=1.0, n_variables=9),
+    "all": World(("C3", "D3", "C4"), draw="all"),
+    "one": World(("C5",), n_variables=12),
+    "tight": World(("C2", "C3", "C6"), n_variables=6, p_mix=0.25),
+    "twice the same": World(("C4", "C4", "D3"), n_variables=10, p_mix=0.5),
+}
+
+
+@pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS)
+def test_mixture_probabilities_equal_an_independent_recursion(world):
+    law = {drawn: p for drawn, p in world.mixtures().items() if p > 0}
+    exact = mixture_law(world)
+    assert sum(exact.values()) == 1
+    assert law.keys() == exact.keys()
+    assert all(law[drawn] == pytest.approx(float(exact[drawn]), rel=1e-9) for drawn in exact)
+
+
+orders = st.lists(st.integers(2, 6), min_size=1, max_size=4)
+
+
+@given(orders, st.integers(6, 11), st.sampled_from([0, 0.25, 0.5, 1]), st.sampled_from(DRAW_RULES))
+def test_mixture_probabilities_sum_to_one_and_fit_the_alphabet(orders, n_variables, p_mix, draw):
+    assume(draw != "all" or sum(orders) <= n_variables)
+    world = World(tuple(f"C{n}" for n in orders), n_variables, float(p_mix), draw=draw)
+    law = world.mixtures()
+    assert sum(law.values()) == pytest.approx(1)
+    assert all(sum(orders[i] for i in drawn) <= n_variables for drawn in law)
+    assert max(map(len, law)) <= world.max_mixture
+    assert {d: p for d, p in law.items() if p} == pytest.approx({d: float(p) for d, p in mixture_law(world).items()})
+
+
+def simulate(world, rng):
+    """One draw of structures, told as a story."""
+    drawn, room, orders = [], world.n_variables, [len(s.table) for s in world.pool]
+    while True:
+        fitting = [i for i, order in enumerate(orders) if order <= room]
+        options = fitting if world.draw == "fit" else list(range(len(orders)))
+        if not options or (choice := rng.choice(options)) not in fitting:
+            return tuple(drawn)
+        drawn.append(choice)
+        room -= orders[choice]
+        if rng.random() >= world.p_mix:
+            return tuple(drawn)
+
+
+@pytest.mark.parametrize("name", ["paper", "with D2", "stop", "stop, full mixing", "tight"])
+def test_mixture_probabilities_equal_simulation(name):
+    world, rng = WORLDS[name], random.Random(5)
+    law = {drawn: p for drawn, p in world.mixtures().items() if p > 0}
+    assert_follows((simulate(world, rng) for _ in range(20_000)), law)
+
+
+def test_the_paper_world_is_c3_to_c10_and_d3_to_d5():
+    assert [s.name for s in World().pool] == [*(f"C{n}" for n in range(3, 11)), "D3", "D4", "D5"]
+    assert (World().n_variables, World().p_mix, World().reserved, World().draw) == (16, 0.7, "a", "fit")
+
+
+def test_d2_is_added_once_when_asked_for():
+    assert [s.name for s in World(d2=True).pool][-1] == "D2"
+    assert len(World(d2=True).pool) == 12
+    assert [s.name for s in World(("D2", "C3"), d2=True).pool] == ["D2", "C3"]
+
+
+def test_one_draw_of_two_halves_has_the_probabilities_of_pencil_and_paper():
+    law = World(("C2", "C4"), n_variables=4, p_mix=0.5).mixtures()
+    half, quarter = Fraction(1, 2), Fraction(1, 4)
+    # C4 fills the alphabet; after C2 another C2 follows with probability one half, and then nothing fits.
+    assert {d: p for d, p in law.items() if p} == {(1,): half, (0,): quarter, (0, 0): quarter}
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"p_mix": -0.1}, "p_mix"),
+        ({"p_mix": 1.5}, "p_mix"),
+        ({"p_mix": float("nan")}, "p_mix"),
+        ({"draw": "often"}, "fit, stop, all"),
+        ({"reserved": "q"}, "reserved"),
+        ({"reserved": "ab"}, "reserved"),
+        ({"reserved": ""}, "reserved"),
+        ({"n_variables": 0}, "n_variables"),
+        ({"n_variables": 53}, "n_variables"),
+        ({"structures": ()}, "at least one structure"),
+        ({"structures": ("C17",)}, "C17 has 17 elements but the alphabet has 16"),
+        ({"structures": ("C6", "D4", "C3"), "draw": "all"}, "17 elements together"),
+        ({"structures": ("C1", "C3")}, "nothing but an identity"),
+        ({"structures": ("C33x",)}, "unknown structure"),
+    ],
+)
+def test_a_world_that_cannot_be_is_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        World(**options)
+
+
+WITH_TABLE = World(("C3", Structure.of("mine", np.array([[0, 0], [1, 1]]))), 52, 0.25, True, None, "stop")
+
+
+@pytest.mark.parametrize("world", [*WORLDS.values(), WITH_TABLE])
+def test_a_world_survives_json(world):
+    back = World.from_dict(json.loads(json.dumps(world.to_dict())))
+    assert back == world
+    assert hash(back) == hash(world)
+    assert back.pool == world.pool
+
+
+def test_an_unknown_key_of_a_world_is_an_error():
+    with pytest.raises((TypeError, InputError), match="colour"):
+        World.from_dict({**World().to_dict(), "colour": "red"})
+
+
+def test_worlds_differ_by_each_of_their_values():
+    others = [
+        *(World(p_mix=0.5), World(d2=True), World(reserved=None), World(draw="stop"), World(n_variables=17)),
+        World(("C3",)),
+        World((structure("C3"),)),
+        World((Structure.of("C3", np.array([[0, 0], [1, 1]])),)),
+    ]
+    assert len({World(), *others}) == 1 + len(others)
