@@ -39,7 +39,8 @@ class Evaluate:
             raise InputError(f"--n is a count of sequences, not {self.n}")
         checkpoint = find_checkpoint(self.model)
         config = TrainConfig.from_dict(checkpoint.config)
-        evaluations = Evaluations(config.world, self.facts or config.n_facts, self.n, config.eval_facts, self.seed)
+        n_facts = config.n_facts if self.facts is None else self.facts
+        evaluations = Evaluations(config.world, n_facts, self.n, config.eval_facts, self.seed)
         measured = evaluations(checkpoint.model(choose_device(self.device)))
         self._print(checkpoint, measured)
 

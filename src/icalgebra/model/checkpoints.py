@@ -117,14 +117,18 @@ def find_checkpoint(source: str | Path) -> Checkpoint:
     raise InputError(f"no model {str(source)!r}: it is no file, no run folder and no shipped model ({shipped})")
 
 
-def newest_checkpoint(checkpoints: Path) -> tuple[Checkpoint | None, list[str]]:
-    """The newest checkpoint that is sound, and what is wrong with those after it."""
+def newest_checkpoint(checkpoints: Path, config: dict[str, Any] | None = None) -> tuple[Checkpoint | None, list[str]]:
+    """The newest checkpoint that is sound (and of the run with this config), and what is wrong with those after it."""
     complaints: list[str] = []
     for folder in sorted(checkpoints.glob("step_*"), reverse=True):
         try:
-            return read_checkpoint(folder), complaints
+            found = read_checkpoint(folder)
         except InputError as error:
             complaints.append(str(error))
+            continue
+        if config is None or found.config == config:
+            return found, complaints
+        complaints.append(f"{folder} belongs to another run: its config is not this run's")
     return None, complaints
 
 

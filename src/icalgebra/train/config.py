@@ -31,6 +31,7 @@ class TrainConfig:
     n_heads: int = option(8, "heads a block")
     d_model: int = option(1024, "width of the residual stream")
     d_mlp: int = option(0, "width of the hidden layer; 0: four times d_model")
+    rope_base: float = option(1e4, "how slowly RoPE's slowest pair turns")
     # the data
     n_facts: int = option(200, "facts a sequence, the query included")
     batch_size: int = option(128, "sequences a step, all ranks and micro-batches together")
@@ -76,7 +77,7 @@ class TrainConfig:
 
     @cached_property
     def model(self) -> ModelConfig:
-        return ModelConfig(self.n_layers, self.n_heads, self.d_model, self.d_mlp, self.n_variables)
+        return ModelConfig(self.n_layers, self.n_heads, self.d_model, self.d_mlp, self.n_variables, self.rope_base)
 
     @cached_property
     def world(self) -> World:

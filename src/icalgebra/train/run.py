@@ -55,11 +55,9 @@ class RunFolder:
 
     def newest(self) -> tuple[Checkpoint | None, list[str]]:
         """The newest sound checkpoint of this run (None: it has none yet), and complaints about later ones."""
-        found, complaints = newest_checkpoint(self.checkpoints)
+        found, complaints = newest_checkpoint(self.checkpoints, self.config.to_dict())
         if found is None and complaints:
             raise InputError(f"{'; '.join(complaints)}; no sound checkpoint is left to go on from")
-        if found is not None and found.config != self.config.to_dict():
-            raise InputError(f"{found.path} belongs to another run: its config is not that of {self.path}/config.json")
         return found, complaints
 
     def records(self) -> list[dict[str, Any]]:
