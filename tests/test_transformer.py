@@ -126,6 +126,12 @@ def test_mask_and_positions_branch_a_sequence(model: Transformer) -> None:
     assert torch.allclose(logits[:, 14:], model(torch.cat([context, other], dim=1))[:, 10:], atol=1e-5)
 
 
+def test_the_compiler_sees_one_graph(model: Transformer) -> None:
+    sequence = tokens(2, 10)
+    compiled = torch.compile(model, backend="eager", fullgraph=True)
+    assert torch.allclose(compiled(sequence), model(sequence), atol=1e-5)
+
+
 def test_the_seed_decides_the_weights() -> None:
     weights = [Transformer(CONFIG, seed=seed).embed.weight for seed in (0, 0, 1)]
     assert torch.equal(weights[0], weights[1])

@@ -12,6 +12,8 @@ from icalgebra.errors import InputError, unknown
 from icalgebra.model.transformer import ModelConfig
 from icalgebra.world import PAPER_STRUCTURES, World
 
+CompileMode = Literal["none", "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"]
+
 
 def option(default: Any, help: str) -> Any:
     return field(default=default, metadata={"help": help})
@@ -46,11 +48,11 @@ class TrainConfig:
     steps: int = option(4000, "length of the run and of the schedule")
     schedule: Literal["constant", "linear", "cosine"] = option("linear", "from the peak to zero")
     warmup: int = option(200, "steps of linear warm-up")
-    warmup_from: float = option(0.0, "where the warm-up starts, as a share of the peak")
+    warmup_from: float = option(0.01, "where the warm-up starts, as a share of the peak")
     # speed, on CUDA (the CPU runs eager fp32)
     precision: Literal["fp32", "bf16"] = option("bf16", "bf16: autocast")
     matmul: Literal["highest", "high", "medium"] = option("high", "precision of fp32 products (high: TF32)")
-    compile: str = option("default", "torch.compile's mode, or 'none'")
+    compile: CompileMode = option("default", "torch.compile's mode")
     # measurement
     log_every: int = option(20, "steps between two readings of the loss")
     eval_every: int = option(100, "steps between two evaluations; 0: only the last step")

@@ -172,9 +172,10 @@ class Trainer:
         begun = time.perf_counter()
         with self._autocast():
             measured = self.evaluations(self.model)
-        self.logged_at += time.perf_counter() - begun  # tokens a second are training's
+        spent = time.perf_counter() - begun
+        self.logged_at += spent  # tokens a second are training's
         values = {name: estimate.value for name, estimate in measured.items()}
-        self.last_evaluation = self._record("evaluation", values, evaluation_seconds=time.perf_counter() - begun)
+        self.last_evaluation = self._record("evaluation", values, evaluation_seconds=round(spent, 3))
         return self.last_evaluation
 
     def _record(self, kind: str, values: dict[str, float], **clock: float) -> Record:
