@@ -12,8 +12,6 @@ from icalgebra.errors import InputError, unknown
 from icalgebra.model.transformer import ModelConfig
 from icalgebra.world import PAPER_STRUCTURES, World
 
-CompileMode = Literal["none", "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"]
-
 
 def option(default: Any, help: str) -> Any:
     return field(default=default, metadata={"help": help})
@@ -52,7 +50,9 @@ class TrainConfig:
     # speed, on CUDA (the CPU runs eager fp32)
     precision: Literal["fp32", "bf16"] = option("bf16", "bf16: autocast")
     matmul: Literal["highest", "high", "medium"] = option("high", "precision of fp32 products (high: TF32)")
-    compile: CompileMode = option("default", "torch.compile's mode")
+    compile: Literal["none", "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"] = option(
+        "default", "torch.compile's mode"
+    )
     # measurement
     log_every: int = option(20, "steps between two readings of the loss")
     eval_every: int = option(100, "steps between two evaluations; 0: only the last step")
