@@ -67,8 +67,9 @@ class TrainConfig:
         hints = get_type_hints(TrainConfig)
         for item in fields(self):
             object.__setattr__(self, item.name, _checked(item.name, getattr(self, item.name), hints[item.name]))
-        at_least_one = ("n_facts", "batch_size", "micro_batches", "steps", "log_every", "eval_n", "keep")
+        at_least_one = ("batch_size", "micro_batches", "steps", "log_every", "keep")
         low = [name for name in at_least_one if getattr(self, name) < 1]
+        low += [name for name in ("n_facts", "eval_n") if getattr(self, name) < 2]
         at_least_zero = ("eval_every", "checkpoint_every", "ladder", "warmup", "clip", "lr", "muon_lr", "weight_decay")
         low += [name for name in at_least_zero if getattr(self, name) < 0]
         if low:
