@@ -9,7 +9,6 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from icalgebra.errors import InputError
 from icalgebra.model.checkpoints import Checkpoint, find_checkpoint
 from icalgebra.statistics import Estimate
 from icalgebra.train.config import TrainConfig
@@ -35,11 +34,10 @@ class Evaluate:
     """The estimates as one JSON object."""
 
     def run(self) -> None:
-        if self.n < 1:
-            raise InputError(f"--n is a count of sequences, not {self.n}")
         checkpoint = find_checkpoint(self.model)
         config = TrainConfig.from_dict(checkpoint.config)
-        evaluations = Evaluations(config.world, self.facts or config.n_facts, self.n, config.eval_facts, self.seed)
+        n_facts = config.n_facts if self.facts is None else self.facts
+        evaluations = Evaluations(config.world, n_facts, self.n, config.eval_facts, self.seed)
         measured = evaluations(checkpoint.model(choose_device(self.device)))
         self._print(checkpoint, measured)
 

@@ -43,6 +43,12 @@ def main(arguments: list[str] | None = None) -> None:
         # The reader of our output went away (`| head`): nothing is wrong, and nothing is left to flush.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
+    except OSError as error:
+        # A full disk, a folder that may not be written: the machine's matter, told in its words.
+        print(
+            f"icalgebra: {': '.join(str(part) for part in (error.filename, error.strerror) if part)}", file=sys.stderr
+        )
+        code = 1
     except KeyboardInterrupt:
         print("icalgebra: interrupted", file=sys.stderr)
         code = 130

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field, fields, make_dataclass
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import tyro
 
@@ -19,10 +19,20 @@ def _overrides() -> type:
     hints = get_type_hints(TrainConfig)
 
     def left_alone(name: str, help: str) -> tuple[str, Any, Any]:
-        return name, Annotated[hints[name] | None, tyro.conf.arg(help=help)], field(default=None)
+        shown = tyro.conf.arg(help=help, metavar=_metavar(hints[name]), help_behavior_hint="")
+        return name, Annotated[hints[name] | None, shown], field(default=None)
 
     options = [left_alone(item.name, item.metadata["help"]) for item in fields(TrainConfig)]
     return make_dataclass("Overrides", options, frozen=True)
+
+
+def _metavar(kind: Any) -> str:
+    """What the help shows for a value of this type."""
+    if get_origin(kind) is Literal:
+        return "|".join(get_args(kind))
+    if get_origin(kind) is tuple:
+        return f"{get_args(kind)[0].__name__.upper()} …"
+    return "True|False" if kind is bool else kind.__name__.upper()
 
 
 Overrides: Any = _overrides()
@@ -69,6 +79,8 @@ class Train(Overrides):
         return self.out
 
     def _print(self, result: TrainResult) -> None:
+        if not result.final:
+            return  # this is not the leading rank
         final = {name: value for name, value in result.final.items() if isinstance(value, float)}
         if self.json:
             print(json.dumps({"run": str(result.run), "step": result.step, "seconds": result.seconds, **final}))

@@ -30,7 +30,7 @@ from icalgebra.errors import InputError, RunError
 from icalgebra.model.transformer import ModelConfig, Transformer
 
 MODEL, TRAINER, MANIFEST = "model.safetensors", "trainer.safetensors", "manifest.json"
-FORMAT = "icalgebra 1"
+FORMAT, HEADER = "icalgebra 1", "icalgebra"
 WEIGHTS = Path(__file__).parent / "weights"  # the shipped models, a checkpoint folder each
 PICKLES = (".pt", ".pth", ".bin", ".ckpt", ".pkl", ".pickle")
 
@@ -69,8 +69,9 @@ def write_checkpoint(
     weights = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
     if not all(bool(tensor.isfinite().all()) for tensor in weights.values()):
         raise RunError(f"the weights at step {step} are not finite; no checkpoint is written of them")
-    metadata = {"format": FORMAT, "model": json.dumps(model.config.to_dict()), "config": json.dumps(config)}
-    files = {MODEL: tensors_to_bytes(weights, metadata), TRAINER: tensors_to_bytes(trainer)}
+    # One entry: safetensors writes several in random order, and equal models must be equal files.
+    header = {HEADER: json.dumps({"format": FORMAT, "model": model.config.to_dict(), "config": config})}
+    files = {MODEL: tensors_to_bytes(weights, header), TRAINER: tensors_to_bytes(trainer)}
     manifest = {"format": FORMAT, "step": step, "score": score, "files": {n: _sha256(c) for n, c in files.items()}}
     files[MANIFEST] = json.dumps({**manifest, "sha256": _hash_of(manifest)}, indent=1).encode()
     temporary = folder.with_name(f".{folder.name}.part")
@@ -102,7 +103,7 @@ def read_model_file(path: Path) -> Checkpoint:
 def find_checkpoint(source: str | Path) -> Checkpoint:
     """A shipped model's name, a run folder (its newest sound checkpoint), a checkpoint folder, or a file."""
     path = Path(source)
-    if (WEIGHTS / str(source)).is_dir() and path.name == str(source):
+    if source and path.name == str(source) and (WEIGHTS / path.name).is_dir():
         return read_checkpoint(WEIGHTS / path.name)
     if (path / "checkpoints").is_dir():
         found, complaints = newest_checkpoint(path / "checkpoints")
@@ -117,14 +118,18 @@ def find_checkpoint(source: str | Path) -> Checkpoint:
     raise InputError(f"no model {str(source)!r}: it is no file, no run folder and no shipped model ({shipped})")
 
 
-def newest_checkpoint(checkpoints: Path) -> tuple[Checkpoint | None, list[str]]:
-    """The newest checkpoint that is sound, and what is wrong with those after it."""
+def newest_checkpoint(checkpoints: Path, config: dict[str, Any] | None = None) -> tuple[Checkpoint | None, list[str]]:
+    """The newest checkpoint that is sound (and of the run with this config), and what is wrong with those after it."""
     complaints: list[str] = []
     for folder in sorted(checkpoints.glob("step_*"), reverse=True):
         try:
-            return read_checkpoint(folder), complaints
+            found = read_checkpoint(folder)
         except InputError as error:
             complaints.append(str(error))
+            continue
+        if config is None or found.config == config:
+            return found, complaints
+        complaints.append(f"{folder} belongs to another run: its config is not this run's")
     return None, complaints
 
 
@@ -154,8 +159,8 @@ def _checkpoint(path: Path, content: bytes, trainer: dict[str, Tensor], step: in
     weights = _tensors(path, content)
     try:
         metadata = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]
-        model_config = ModelConfig(**json.loads(metadata["model"]))
-        config = json.loads(metadata["config"])
+        stated = json.loads(metadata[HEADER])
+        model_config, config = ModelConfig(**stated["model"]), stated["config"]
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path} is not a model of this package: its header holds no config") from error
     return Checkpoint(path, weights, model_config, config, trainer, step, score)

@@ -32,6 +32,7 @@ class TrainConfig:
     n_heads: int = option(8, "heads a block")
     d_model: int = option(1024, "width of the residual stream")
     d_mlp: int = option(0, "width of the hidden layer; 0: four times d_model")
+    rope_base: float = option(1e4, "how slowly RoPE's slowest pair turns")
     # the data
     n_facts: int = option(200, "facts a sequence, the query included")
     short_facts: int = option(0, "facts a sequence in the first short_steps steps, which makes them cheap")
@@ -48,11 +49,13 @@ class TrainConfig:
     steps: int = option(4000, "length of the run and of the schedule")
     schedule: Literal["constant", "linear", "cosine"] = option("linear", "from the peak to zero")
     warmup: int = option(200, "steps of linear warm-up")
-    warmup_from: float = option(0.0, "where the warm-up starts, as a share of the peak")
+    warmup_from: float = option(0.01, "where the warm-up starts, as a share of the peak")
     # speed, on CUDA (the CPU runs eager fp32)
     precision: Literal["fp32", "bf16"] = option("bf16", "bf16: autocast")
     matmul: Literal["highest", "high", "medium"] = option("high", "precision of fp32 products (high: TF32)")
-    compile: str = option("default", "torch.compile's mode, or 'none'")
+    compile: Literal["none", "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"] = option(
+        "default", "torch.compile's mode"
+    )
     # measurement
     log_every: int = option(20, "steps between two readings of the loss")
     eval_every: int = option(100, "steps between two evaluations; 0: only the last step")
@@ -67,19 +70,11 @@ class TrainConfig:
         hints = get_type_hints(TrainConfig)
         for item in fields(self):
             object.__setattr__(self, item.name, _checked(item.name, getattr(self, item.name), hints[item.name]))
-        at_least_one = ("n_facts", "batch_size", "micro_batches", "steps", "log_every", "eval_n", "keep")
+        at_least_one = ("batch_size", "micro_batches", "steps", "log_every", "keep")
         low = [name for name in at_least_one if getattr(self, name) < 1]
-        at_least_zero = (
-            "eval_every",
-            "checkpoint_every",
-            "ladder",
-            "warmup",
-            "short_steps",
-            "clip",
-            "lr",
-            "muon_lr",
-            "weight_decay",
-        )
+        low += [name for name in ("n_facts", "eval_n") if getattr(self, name) < 2]
+        at_least_zero = ("eval_every", "checkpoint_every", "ladder", "warmup", "short_steps", "clip", "weight_decay")
+        at_least_zero += ("lr", "muon_lr")
         low += [name for name in at_least_zero if getattr(self, name) < 0]
         if low:
             raise InputError(f"{low[0]} is too small: {getattr(self, low[0])}")
@@ -91,7 +86,7 @@ class TrainConfig:
 
     @cached_property
     def model(self) -> ModelConfig:
-        return ModelConfig(self.n_layers, self.n_heads, self.d_model, self.d_mlp, self.n_variables)
+        return ModelConfig(self.n_layers, self.n_heads, self.d_model, self.d_mlp, self.n_variables, self.rope_base)
 
     @cached_property
     def world(self) -> World:

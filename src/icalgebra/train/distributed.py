@@ -23,6 +23,11 @@ class Ranks:
         """The leading rank evaluates, writes and shows."""
         return self.rank == 0
 
+    def wait(self) -> None:
+        """Until all are here."""
+        if self.size > 1:
+            dist.barrier()
+
     def mean(self, value: torch.Tensor) -> torch.Tensor:
         if self.size > 1:
             value = value.clone()

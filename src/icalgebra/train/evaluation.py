@@ -37,6 +37,8 @@ class Evaluations:
     """The evaluation sequences, sampled once; calling it with a model measures everything."""
 
     def __init__(self, world: World, n_facts: int, n: int, facts: tuple[int, ...] = (), seed: int = 0) -> None:
+        if min(n_facts, n) < 2:
+            raise InputError(f"evaluations need at least 2 facts and 2 sequences, not {n_facts} and {n}")
         self.world, self.n_facts, self.n, self.facts, self.seed = world, n_facts, n, facts, seed
 
     def __call__(self, model: Transformer) -> dict[str, Estimate]:
@@ -72,10 +74,12 @@ def measure_training_tokens(model: Transformer, sequences: Sequences) -> dict[st
     """Structural accuracy, loss by slot and closure, from one pass over training sequences."""
     parts = [_measure_batch(model, sequences[i : i + BATCH]) for i in range(0, len(sequences), BATCH)]
     losses, structural, top_k, top_1 = (np.concatenate(values) for values in zip(*parts))
-    by_slot = {f"loss/{slot}": mean(losses[:, i]) for i, slot in enumerate(SLOTS)}
-    return {"structural": share(structural.ravel()), "closure_top_k": share(top_k), "closure_top_1": share(top_1)} | (
-        by_slot
-    )
+    measured = {
+        "structural": mean(structural.mean(axis=1)),
+        "closure_top_k": share(top_k),
+        "closure_top_1": share(top_1),
+    }
+    return measured | {f"loss/{slot}": mean(losses[:, i]) for i, slot in enumerate(SLOTS)}
 
 
 def _measure_batch(model: Transformer, sequences: Sequences) -> tuple[np.ndarray, ...]:

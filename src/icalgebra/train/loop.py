@@ -76,7 +76,9 @@ def _run_folder(
     assert config is not None
     if out is None:
         return None
-    return RunFolder.create(Path(out), config) if ranks.leads else RunFolder(Path(out), config)
+    run = RunFolder.create(Path(out), config) if ranks.leads else RunFolder(Path(out), config)
+    ranks.wait()
+    return run
 
 
 class NextTokenLoss(nn.Module):
@@ -151,7 +153,7 @@ class Trainer:
             stops.append(self._publish(self._evaluate(), callback))
         stop = self.ranks.leader_says(any(stops), self.device)
         if self.run and self.ranks.leads and (saves or stop):
-            score = self.last_evaluation["holdout"] if evaluates else None
+            score = self.last_evaluation.get("holdout") if evaluates else None
             self.run.save(self.step, self.model, self.optimisers, score)
         self.resumed_at = time.perf_counter()
         return stop
@@ -174,8 +176,9 @@ class Trainer:
         begun = time.perf_counter()
         with self._autocast():
             measured = self.evaluations(self.model)
+        spent = time.perf_counter() - begun
         values = {name: estimate.value for name, estimate in measured.items()}
-        self.last_evaluation = self._record("evaluation", values, evaluation_seconds=time.perf_counter() - begun)
+        self.last_evaluation = self._record("evaluation", values, evaluation_seconds=round(spent, 3))
         return self.last_evaluation
 
     def _record(self, kind: str, values: dict[str, float], **clock: float) -> Record:
@@ -204,7 +207,7 @@ class Trainer:
             self.step = found.step
         if self.ranks.leads:
             run.cut_back(self.step)
-        self._remember(run.records())
+            self._remember(run.records())
 
     def _remember(self, records: list[Record]) -> None:
         """What earlier parts of the run left: the time they took and their last evaluation."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -55,11 +57,9 @@ class RunFolder:
 
     def newest(self) -> tuple[Checkpoint | None, list[str]]:
         """The newest sound checkpoint of this run (None: it has none yet), and complaints about later ones."""
-        found, complaints = newest_checkpoint(self.checkpoints)
+        found, complaints = newest_checkpoint(self.checkpoints, self.config.to_dict())
         if found is None and complaints:
             raise InputError(f"{'; '.join(complaints)}; no sound checkpoint is left to go on from")
-        if found is not None and found.config != self.config.to_dict():
-            raise InputError(f"{found.path} belongs to another run: its config is not that of {self.path}/config.json")
         return found, complaints
 
     def records(self) -> list[dict[str, Any]]:
@@ -75,14 +75,12 @@ class RunFolder:
     def cut_back(self, step: int) -> None:
         """Forget what was measured after `step`: it will be measured again."""
         kept = [json.dumps(record) + "\n" for record in self.records() if record["step"] <= step]
-        write_text(self.metrics, "".join(kept))
+        with _told(self.metrics):
+            write_text(self.metrics, "".join(kept))
 
     def append(self, record: dict[str, Any]) -> None:
-        try:
-            with open(self.metrics, "a", encoding="utf-8") as stream:
-                stream.write(json.dumps(record, allow_nan=False) + "\n")
-        except OSError as error:
-            raise RunError(f"cannot write {self.metrics}: {error.strerror}; the checkpoints are intact") from error
+        with _told(self.metrics), open(self.metrics, "a", encoding="utf-8") as stream:
+            stream.write(json.dumps(record, allow_nan=False) + "\n")
 
     def save(self, step: int, model: Transformer, optimisers: Optimisers, score: float | None) -> None:
         """A checkpoint after `step` steps; older ones that nothing keeps are removed."""
@@ -100,15 +98,24 @@ class RunFolder:
 
     def _flush_metrics(self) -> None:
         """A checkpoint promises that the metrics up to its step are on disk."""
-        with open(self.metrics, "rb") as stream:
+        with _told(self.metrics), open(self.metrics, "rb") as stream:
             os.fsync(stream.fileno())
-        sync_folder(self.path)
+            sync_folder(self.path)
 
     def _unkept(self) -> list[Path]:
         folders = sorted(self.checkpoints.glob("step_*"))
         older = folders[: -self.config.keep]
         best = max(folders, key=_score)
         return [folder for folder in older if folder != best and _step(folder) not in self.config.ladder_steps]
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """What the disk refuses, in one line."""
+    try:
+        yield
+    except OSError as error:
+        raise RunError(f"cannot write {path}: {error.strerror}; the checkpoints are intact") from error
 
 
 def _step(folder: Path) -> int:

@@ -10,7 +10,7 @@ from icalgebra.train.config import TrainConfig
 def share_of_peak(step: int, config: TrainConfig) -> float:
     """Warm-up from warmup_from to 1, then down to 0 at config.steps. Steps count from 0."""
     if step < config.warmup:
-        return config.warmup_from + (1.0 - config.warmup_from) * (step + 1) / config.warmup
+        return config.warmup_from + (1.0 - config.warmup_from) * step / config.warmup
     if config.schedule == "constant":
         return 1.0
     progress = (step - config.warmup) / max(1, config.steps - config.warmup)

@@ -1,0 +1,97 @@
+"""Kill a short run with -9 at random moments, resume it, and compare with the run that was never interrupted.
+
+    python scripts/kill_and_resume.py --moments 20 --seed 0
+
+Every other moment is inside a checkpoint's write: the run is killed as soon as a half-written folder is seen.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import random
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from icalgebra.train import TrainConfig, train
+
+CONFIG = TrainConfig(
+    structures=("C3", "C4"), n_variables=6, n_layers=2, n_heads=2, d_model=32, n_facts=8, batch_size=8,
+    steps=60, warmup=5, log_every=1, eval_every=20, eval_n=16, eval_facts=(4,), checkpoint_every=3, ladder=4,
+)  # fmt: skip
+# Every run is a process of its own, forked from a server that has the imports behind it.
+PROCESSES = multiprocessing.get_context("forkserver")
+PROCESSES.set_forkserver_preload(["icalgebra.train"])
+
+
+def start(run: Path) -> None:
+    train(CONFIG, run, device="cpu")
+
+
+def resume(run: Path) -> None:
+    train(resume=run, device="cpu")
+
+
+def outcome(run: Path) -> tuple[bytes, bytes, list[dict]]:
+    """What must not depend on interruptions: final weights, optimiser state, metrics without their clock."""
+    last = sorted((run / "checkpoints").glob("step_*"))[-1]
+    records = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    for record in records:
+        del record["clock"]
+    return (last / "model.safetensors").read_bytes(), (last / "trainer.safetensors").read_bytes(), records
+
+
+def finished(task, run: Path) -> Path:
+    """The run after `task`, in a process of its own."""
+    process = PROCESSES.Process(target=task, args=(run,))
+    process.start()
+    process.join()
+    assert process.exitcode == 0, f"{run} ended with {process.exitcode}"
+    return run
+
+
+def duration(run: Path) -> float:
+    return json.loads((run / "metrics.jsonl").read_text().splitlines()[-1])["clock"]["seconds"]
+
+
+def killed_and_resumed(run: Path, delay: float, while_writing: bool) -> str:
+    """Kill a run `delay` seconds after it began (at the next checkpoint's write, if asked), and resume it."""
+    process = PROCESSES.Process(target=start, args=(run,))
+    process.start()
+    while not (run / "config.json").exists() and process.is_alive():
+        time.sleep(0.002)
+    time.sleep(delay)
+    while while_writing and process.is_alive() and not list((run / "checkpoints").glob(".step_*.part")):
+        pass
+    process.kill()
+    process.join()
+    left = [entry.name for entry in sorted((run / "checkpoints").iterdir())]
+    finished(resume, run)
+    return f"killed after {delay:.2f} s, left {' '.join(left) or 'no checkpoint'}"
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--moments", type=int, default=20)
+    options.add_argument("--seed", type=int, default=0)
+    chosen = options.parse_args()
+    moments, same = random.Random(chosen.seed), 0
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        reference = finished(start, folder / "reference")
+        expected = outcome(reference)
+        for i in range(chosen.moments):
+            run, delay = folder / f"run{i}", moments.uniform(0, 0.9 * duration(reference))
+            story = killed_and_resumed(run, delay, while_writing=i % 2 == 1)
+            identical = outcome(run) == expected
+            same += identical
+            print(f"{i + 1:2}: {'identical' if identical else 'DIFFERENT'}; {story}", flush=True)
+    print(f"{same} of {chosen.moments} identical to the uninterrupted run")
+    sys.exit(same != chosen.moments)
+
+
+if __name__ == "__main__":
+    main()

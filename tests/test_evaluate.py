@@ -1,0 +1,131 @@
+"""Accuracy of predictors, the evaluations of a run, and the commands that show them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import icalgebra
+from icalgebra.cli import main
+from icalgebra.evaluate import accuracy, accuracy_by_facts, by_slice, hits, query_structures, strictly_best
+from icalgebra.model.transformer import Transformer
+from icalgebra.train import train
+from icalgebra.train.evaluation import Evaluations, closure_hits, seen_members
+from training_helpers import MICRO, records
+
+WORLD = MICRO.world
+
+
+def copier(tokens: np.ndarray) -> np.ndarray:
+    """Answers from an earlier fact with the same pair, or not at all."""
+    answers = np.zeros((len(tokens), WORLD.n_variables))
+    for row, prompt in enumerate(tokens):
+        facts = prompt[:-4].reshape(-1, 5)
+        same = (facts[:, 1] == prompt[-3]) & (facts[:, 2] == prompt[-2])
+        answers[row, facts[same, 4]] = 1.0
+    return answers
+
+
+def test_ties_and_empty_rows_are_wrong() -> None:
+    scores = np.array([[0.1, 0.9, 0.0], [0.5, 0.5, 0.0], [0.0, 0.0, 0.0], [0.2, 0.3, 0.5]])
+    assert strictly_best(scores, np.array([1, 0, 2, 1])).tolist() == [True, False, False, False]
+
+
+def test_a_copier_answers_copy_and_nothing_held_out() -> None:
+    assert accuracy(copier, "copy", 200, 12, world=WORLD).value == 1.0
+    assert accuracy(copier, "holdout", 200, 12, world=WORLD).value == 0.0
+    curve = accuracy_by_facts(copier, [2, 30], "train", n=200, world=WORLD)
+    assert curve[2].value < curve[30].value
+
+
+def test_slices_divide_the_rows() -> None:
+    sequences = icalgebra.sample("copy", 300, 12, world=WORLD)
+    hit = hits(copier, sequences)
+    parts = by_slice(hit, query_structures(sequences))
+    assert set(parts) == {"C3", "C4"}
+    assert sum(part.n for part in parts.values()) == 300
+
+
+def test_a_model_is_a_predictor_whatever_the_batch() -> None:
+    model = Transformer(MICRO.model)
+    prompts = icalgebra.sample("train", 10, 6, world=WORLD).prompts
+    one, other = (icalgebra.as_predictor(model, batch)(prompts) for batch in (3, 256))
+    assert one.shape == (10, 6)
+    assert np.allclose(one, other, atol=1e-6)
+    assert np.allclose(one.sum(1), 1.0, atol=1e-5)
+    assert icalgebra.as_predictor(model)(prompts[:0]).shape == (0, 6)
+
+
+def test_closure_asks_for_exactly_the_members_seen_so_far() -> None:
+    sequences = icalgebra.sample("train", 200, 8, world=WORLD)
+    members = seen_members(sequences)
+    logits = np.full((200, WORLD.vocabulary.size), -1.0)
+    logits[:, : WORLD.n_variables] += 2.0 * members
+    top_k, top_1 = closure_hits(sequences, logits)
+    assert top_k.all()
+    assert top_1.all()
+    logits[:, -1] = 5.0
+    assert not np.concatenate(closure_hits(sequences, logits)).any()
+    groups = sequences.groups_of_variables()
+    for row, facts in enumerate(sequences.facts):
+        left = facts[-1, 0]
+        seen = {*facts[:-1].ravel().tolist(), int(left)}
+        assert set(np.flatnonzero(members[row])) == {v for v in seen if groups[row, v] == groups[row, left]}
+
+
+def test_evaluations_name_everything_and_leave_out_what_a_world_cannot_ask() -> None:
+    measured = Evaluations(WORLD, 8, 8, (4,))(Transformer(MICRO.model))
+    assert {"holdout", "holdout_reserved_identity", "holdout_unshuffled", "holdout/4"} <= set(measured)
+    assert {"copy", "commute", "identity", "cancel", "associate", "structural"} <= set(measured)
+    assert {"closure_top_k", "closure_top_1", "loss/comma", "loss/answer"} <= set(measured)
+    too_short = Evaluations(WORLD, 2, 8)(Transformer(MICRO.model))
+    assert "cancel" not in too_short
+    assert "copy" in too_short
+
+
+def test_eval_prints_a_table_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    final = train(MICRO, tmp_path / "run", device="cpu").final
+    arguments = ["eval", str(tmp_path / "run"), "--n", str(MICRO.eval_n), "--seed", str(MICRO.seed), "--device", "cpu"]
+    with pytest.raises(SystemExit, match="0"):
+        main([*arguments, "--json"])
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["step"] == MICRO.steps
+    assert shown["evaluations"]["holdout"]["value"] == final["holdout"]
+    assert shown["evaluations"]["holdout"]["n"] == MICRO.eval_n
+    with pytest.raises(SystemExit, match="0"):
+        main(arguments)
+    assert "closure_top_k" in capsys.readouterr().out
+
+
+def test_train_takes_every_field_and_a_config_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(MICRO.to_dict()))
+    arguments = ["train", "--config", str(tmp_path / "config.json"), "--steps", "2", "--eval-facts", "3", "5", "--json"]
+    with pytest.raises(SystemExit, match="0"):
+        main([*arguments, "--structures", "C3", "--out", str(tmp_path / "run"), "--device", "cpu"])
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["step"] == 2
+    assert shown["holdout/3"] == records(tmp_path / "run")[-1]["holdout/3"]
+    assert json.loads((tmp_path / "run/config.json").read_text())["structures"] == ["C3"]
+
+
+@pytest.mark.parametrize(
+    "arguments, reason",
+    [
+        (["train"], "name a preset"),
+        (["train", "tyni", "--out", "x"], "did you mean 'tiny'"),
+        (["train", "tiny"], "--out RUN"),
+        (["train", "tiny", "--out", "x", "--device", "gpu"], "unknown device"),
+        (["train", "tiny", "--resume", "x"], "the run's own config"),
+        (["train", "tiny", "--out", "x", "--d-model", "7"], "even number of dimensions"),
+        (["eval", "nothing"], "no model 'nothing'"),
+    ],
+)
+def test_bad_requests_end_in_one_line(arguments: list[str], reason: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(arguments)
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert reason in told

@@ -1,0 +1,154 @@
+"""When something goes wrong: one clear line, and the previous checkpoint is intact and used."""
+
+from __future__ import annotations
+
+import pickle
+import resource
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from icalgebra import load_model
+from icalgebra.cli import main
+from icalgebra.errors import InputError, RunError
+from icalgebra.model.checkpoints import read_checkpoint
+from icalgebra.train import train
+from training_helpers import MICRO, checkpoint_names, records, same_weights
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run = tmp_path_factory.mktemp("finished") / "run"
+    train(MICRO, run, device="cpu")
+    return run
+
+
+@pytest.fixture
+def run(finished: Path, tmp_path: Path) -> Path:
+    """A finished run with checkpoints at steps 4 and 6 at least, to be damaged."""
+    shutil.copytree(finished, tmp_path / "run")
+    return tmp_path / "run"
+
+
+def truncate(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-7])
+
+
+def flip_a_bit(file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+
+
+def empty(file: Path) -> None:
+    file.write_bytes(b"")
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "trainer.safetensors", "manifest.json"])
+@pytest.mark.parametrize("damage", [truncate, flip_a_bit, empty, Path.unlink])
+def test_a_damaged_checkpoint_is_told_and_the_one_before_it_used(
+    run: Path, finished: Path, name: str, damage: Callable[[Path], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    damage(run / "checkpoints/step_000006" / name)
+    with pytest.raises(InputError, match="step_000006"):
+        load_model(run / "checkpoints/step_000006")
+    resumed = train(resume=run, device="cpu")
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert "step_000006" in told
+    assert "step_000004" in told
+    assert same_weights(resumed.model, load_model(finished))
+    assert records(run) == records(finished)
+
+
+def test_a_foreign_checkpoint_is_not_used(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    train(MICRO.with_changes(seed=9), tmp_path / "other", device="cpu")
+    shutil.copytree(tmp_path / "other/checkpoints/step_000006", run / "checkpoints/step_000009")
+    assert train(resume=run, device="cpu").step == MICRO.steps
+    assert "belongs to another run" in capsys.readouterr().err
+
+
+def test_without_a_sound_checkpoint_training_does_not_go_on(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for folder in (run / "checkpoints").iterdir():
+        empty(folder / "model.safetensors")
+    assert exit_code("train", "--resume", str(run)) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert "no sound checkpoint is left" in told
+
+
+def test_pickles_are_refused_with_the_reason(run: Path, tmp_path: Path) -> None:
+    torch.save({"w": torch.ones(2)}, tmp_path / "model.pt")
+    with pytest.raises(InputError, match="can run any code"):
+        load_model(tmp_path / "model.pt")
+    shutil.copy(tmp_path / "model.pt", tmp_path / "renamed.safetensors")
+    (tmp_path / "plain.safetensors").write_bytes(pickle.dumps({"w": 1}, protocol=4))
+    for name in ("renamed", "plain"):
+        with pytest.raises(InputError, match="a pickle or an archive"):
+            load_model(tmp_path / f"{name}.safetensors")
+
+
+def test_a_full_disk_ends_in_one_line_and_the_run_goes_on_later(tmp_path: Path, finished: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def fill_the_disk(record: dict, model: torch.nn.Module) -> None:
+        if record["step"] == 3:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
+
+    try:
+        with pytest.raises(RunError, match=r"cannot write .*step_000004: File too large"):
+            train(MICRO, tmp_path / "run", device="cpu", callback=fill_the_disk)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert checkpoint_names(tmp_path / "run") == ["step_000002"]
+    assert read_checkpoint(tmp_path / "run/checkpoints/step_000002").step == 2
+    assert same_weights(train(resume=tmp_path / "run", device="cpu").model, load_model(finished))
+
+
+def test_a_loss_that_is_no_number_ends_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    small = ["--d-model", "16", "--n-facts", "8", "--batch-size", "4", "--eval-n", "4", "--eval-facts", "4"]
+    course = ["--steps", "9", "--warmup", "3", "--log-every", "1", "--checkpoint-every", "1"]
+    course += ["--lr", "1e38", "--muon-lr", "1e30"]
+    arguments = ["tiny", "--out", str(tmp_path / "run"), *small, *course]
+    assert exit_code("train", *arguments, "--device", "cpu") == 1
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert "at step" in told
+    for folder in (tmp_path / "run/checkpoints").iterdir():
+        assert all(weight.isfinite().all() for weight in read_checkpoint(folder).weights.values())
+
+
+def test_run_folders_are_not_overwritten_and_must_be_there(run: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="already holds a run"):
+        train(MICRO, run, device="cpu")
+    with pytest.raises(InputError, match="no run folder"):
+        train(resume=tmp_path / "nothing", device="cpu")
+
+
+def test_a_half_written_last_line_of_metrics_is_forgotten(run: Path, finished: Path) -> None:
+    with open(run / "metrics.jsonl", "a") as stream:
+        stream.write('{"kind": "train", "st')
+    train(resume=run, device="cpu")
+    assert records(run) == records(finished)
+
+
+def test_a_tracker_sees_every_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    session = SimpleNamespace(log=lambda values, step: seen.append(step))
+    monkeypatch.setitem(sys.modules, "wandb", SimpleNamespace(init=lambda **_: session))
+    train(MICRO.with_changes(tracker="wandb"), tmp_path / "run", device="cpu")
+    assert seen == [record["step"] for record in records(tmp_path / "run")]
+    monkeypatch.setitem(sys.modules, "trackio", None)
+    with pytest.raises(InputError, match="pip install trackio"):
+        train(MICRO.with_changes(tracker="trackio"), tmp_path / "other", device="cpu")
+
+
+def exit_code(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as stopped:
+        main(list(arguments))
+    return int(stopped.value.code or 0)
