@@ -56,6 +56,7 @@ class TrainConfig:
     compile: Literal["none", "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"] = option(
         "default", "torch.compile's mode"
     )
+    cuda_graphs: bool = option(True, "record a step once and replay it (one CUDA device)")
     # measurement
     log_every: int = option(20, "steps between two readings of the loss")
     eval_every: int = option(100, "steps between two evaluations; 0: only the last step")
@@ -73,9 +74,8 @@ class TrainConfig:
         at_least_one = ("batch_size", "micro_batches", "steps", "log_every", "keep")
         low = [name for name in at_least_one if getattr(self, name) < 1]
         low += [name for name in ("n_facts", "eval_n") if getattr(self, name) < 2]
-        at_least_zero = ("eval_every", "checkpoint_every", "ladder", "warmup", "short_steps", "clip", "weight_decay")
-        at_least_zero += ("lr", "muon_lr")
-        low += [name for name in at_least_zero if getattr(self, name) < 0]
+        counts = ("eval_every", "checkpoint_every", "ladder", "warmup", "short_steps")
+        low += [name for name in (*counts, "clip", "lr", "muon_lr", "weight_decay") if getattr(self, name) < 0]
         if low:
             raise InputError(f"{low[0]} is too small: {getattr(self, low[0])}")
         if self.short_steps and not 1 <= self.short_facts <= self.n_facts:

@@ -6,15 +6,12 @@ import math
 import sys
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
-from torch.nn.parallel import DistributedDataParallel
+from torch import Tensor
 
 from icalgebra.errors import InputError, RunError
 from icalgebra.model.transformer import Transformer
@@ -26,6 +23,7 @@ from icalgebra.train.optimisers import Optimisers
 from icalgebra.train.progress import live_progress
 from icalgebra.train.run import RunFolder
 from icalgebra.train.schedule import share_of_peak
+from icalgebra.train.step import Learner
 from icalgebra.train.trackers import tracker
 
 Record = dict[str, Any]
@@ -81,19 +79,6 @@ def _run_folder(
     return run
 
 
-class NextTokenLoss(nn.Module):
-    """Mean loss over all tokens of a batch: what is compiled and, with several ranks, wrapped."""
-
-    def __init__(self, model: Transformer) -> None:
-        super().__init__()
-        self.model = model
-
-    def forward(self, tokens: Tensor) -> Tensor:
-        tokens = tokens.long()  # they travel as bytes
-        logits = self.model(tokens[:, :-1])
-        return F.cross_entropy(logits.flatten(0, 1).float(), tokens[:, 1:].flatten())
-
-
 class Trainer:
     def __init__(self, config: TrainConfig, device: torch.device, ranks: Ranks, run: RunFolder | None) -> None:
         _check_shares(config, ranks)
@@ -107,13 +92,13 @@ class Trainer:
         self.training_seconds = 0.0  # without evaluation and saving
         if run is not None:
             self._resume(run)
-        self.loss = self._loss_module()
+        self.learner = Learner(self.model, self.optimisers, config, device, ranks)
 
     def train(self, callback: Callback) -> TrainResult:
         self.started = self.resumed_at = time.perf_counter()
         self.logged_step, self.logged_training_seconds = self.step, self.training_seconds
         for batch in training_batches(self.config, self.step, self.ranks, self.device):
-            loss = self._learn(batch)
+            loss = self.learner(batch, share_of_peak(self.step, self.config))
             self.step += 1
             if self._report(loss, callback):
                 break
@@ -123,20 +108,6 @@ class Trainer:
         return TrainResult(
             self.model, self.config, self.step, self._seconds(), self.training_seconds, self.last_evaluation, run
         )
-
-    def _learn(self, batch: Tensor) -> Tensor:
-        """One step of the optimisers; the loss stays on the device."""
-        parts = batch.chunk(self.config.micro_batches)
-        total = torch.zeros((), device=self.device)
-        for i, part in enumerate(parts):
-            with self._synchronised_only_at(i == len(parts) - 1), self._autocast():
-                loss = self.loss(part) / len(parts)
-            loss.backward()
-            total += loss.detach()
-        if self.config.clip:
-            nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
-        self.optimisers.step(share_of_peak(self.step, self.config))
-        return total
 
     def _report(self, loss: Tensor, callback: Callback) -> bool:
         """What is due after this step: log, evaluate, save. The loss is read only then. True: stop."""
@@ -174,7 +145,7 @@ class Trainer:
 
     def _evaluate(self) -> Record:
         begun = time.perf_counter()
-        with self._autocast():
+        with self.learner.autocast():
             measured = self.evaluations(self.model)
         spent = time.perf_counter() - begun
         values = {name: estimate.value for name, estimate in measured.items()}
@@ -217,20 +188,6 @@ class Trainer:
             )
             if record["kind"] == "evaluation":
                 self.last_evaluation = record
-
-    def _loss_module(self) -> nn.Module:
-        loss: Any = NextTokenLoss(self.model)
-        if self.config.compile != "none" and self.device.type == "cuda":
-            loss = torch.compile(loss, mode=self.config.compile)
-        return DistributedDataParallel(loss) if self.ranks.size > 1 else loss
-
-    def _autocast(self) -> AbstractContextManager[Any]:
-        used = self.config.precision == "bf16" and self.device.type == "cuda"
-        return torch.autocast(self.device.type, torch.bfloat16) if used else nullcontext()
-
-    def _synchronised_only_at(self, last: bool) -> AbstractContextManager[Any]:
-        wrapped = isinstance(self.loss, DistributedDataParallel)
-        return self.loss.no_sync() if wrapped and not last else nullcontext()  # type: ignore[operator]
 
     def _seconds(self) -> float:
         return self.seconds_before + time.perf_counter() - self.started

@@ -21,18 +21,31 @@ class Optimisers:
         chosen = matrices if config.optimiser == "muon" else []
         rest = [name for name in named if name not in set(chosen)]
         self.names = {"adamw": rest, **({"muon": chosen} if chosen else {})}
+        self.peaks = {"adamw": config.lr, "muon": config.muon_lr}
+        # On CUDA the learning rate is a tensor: a recorded step reads it anew each time.
+        device = model.unembedding.device
+        lr = {
+            kind: torch.tensor(peak, device=device) if device.type == "cuda" else peak
+            for kind, peak in self.peaks.items()
+        }
         decay = config.weight_decay
         self.parts: dict[str, Optimizer] = {
-            "adamw": torch.optim.AdamW([named[name] for name in rest], lr=config.lr, weight_decay=decay, fused=True)
+            "adamw": torch.optim.AdamW([named[name] for name in rest], lr=lr["adamw"], weight_decay=decay, fused=True)
         }
         if chosen:
-            self.parts["muon"] = BatchedMuon([named[name] for name in chosen], config.muon_lr, decay)
-        self.peaks = {"adamw": config.lr, "muon": config.muon_lr}
+            self.parts["muon"] = BatchedMuon([named[name] for name in chosen], lr["muon"], decay)
 
-    def step(self, share_of_peak: float) -> None:
+    def set_share_of_peak(self, share: float) -> None:
         for kind, optimiser in self.parts.items():
             for group in optimiser.param_groups:
-                group["lr"] = self.peaks[kind] * share_of_peak
+                lr = self.peaks[kind] * share
+                if isinstance(group["lr"], Tensor):
+                    group["lr"].fill_(lr)
+                else:
+                    group["lr"] = lr
+
+    def step(self) -> None:
+        for optimiser in self.parts.values():
             optimiser.step()
             optimiser.zero_grad(set_to_none=True)
 

@@ -1,0 +1,104 @@
+"""One step of learning: loss, gradient, clip, optimisers. On one CUDA device it is recorded once and then replayed.
+
+A small model's step is hundreds of launches, each of which costs the CPU more than the GPU; a CUDA graph makes them
+one. (At d_model = 256 a step took 21 ms whether the batch was 128 or 64: the GPU was waiting.)
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+
+from icalgebra.model.transformer import Transformer
+from icalgebra.train.config import TrainConfig
+from icalgebra.train.distributed import Ranks
+from icalgebra.train.optimisers import Optimisers
+
+EAGER_STEPS = 3  # at each shape of batch before it is recorded: compilation and the optimisers' state come first
+
+
+class NextTokenLoss(nn.Module):
+    """Mean loss over all tokens of a batch: what is compiled and, with several ranks, wrapped."""
+
+    def __init__(self, model: Transformer) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        tokens = tokens.long()  # they travel as bytes
+        logits = self.model(tokens[:, :-1])
+        return F.cross_entropy(logits.flatten(0, 1).float(), tokens[:, 1:].flatten())
+
+
+class Learner:
+    """Calling it with a batch takes one step; the loss stays on the device."""
+
+    def __init__(
+        self, model: Transformer, optimisers: Optimisers, config: TrainConfig, device: torch.device, ranks: Ranks
+    ) -> None:
+        self.model, self.optimisers, self.config, self.device = model, optimisers, config, device
+        self.loss = self._loss_module(ranks)
+        self.records = device.type == "cuda" and config.cuda_graphs and ranks.size == 1
+        self.recorded: dict[torch.Size, Recorded] = {}
+        self.eager_steps: dict[torch.Size, int] = {}
+
+    def __call__(self, batch: Tensor, share_of_peak: float) -> Tensor:
+        self.optimisers.set_share_of_peak(share_of_peak)
+        shape = batch.shape
+        if shape in self.recorded:
+            return self.recorded[shape].replay(batch)
+        if self.records and self.eager_steps.get(shape, 0) == EAGER_STEPS:
+            self.recorded = {shape: Recorded(self, batch)}  # the graph of another length is not needed again
+            return self.recorded[shape].replay(batch)
+        self.eager_steps[shape] = self.eager_steps.get(shape, 0) + 1
+        return self.learn(batch)
+
+    def learn(self, batch: Tensor) -> Tensor:
+        parts = batch.chunk(self.config.micro_batches)
+        total = torch.zeros((), device=self.device)
+        for i, part in enumerate(parts):
+            with self._synchronised_only_at(i == len(parts) - 1), self.autocast():
+                loss = self.loss(part) / len(parts)
+            loss.backward()
+            total += loss.detach()
+        if self.config.clip:
+            nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
+        self.optimisers.step()
+        return total
+
+    def autocast(self) -> AbstractContextManager[Any]:
+        used = self.config.precision == "bf16" and self.device.type == "cuda"
+        return torch.autocast(self.device.type, torch.bfloat16) if used else nullcontext()
+
+    def _loss_module(self, ranks: Ranks) -> nn.Module:
+        loss: Any = NextTokenLoss(self.model)
+        if self.config.compile != "none" and self.device.type == "cuda":
+            loss = torch.compile(loss, mode=self.config.compile, dynamic=False)
+        return DistributedDataParallel(loss) if ranks.size > 1 else loss
+
+    def _synchronised_only_at(self, last: bool) -> AbstractContextManager[Any]:
+        wrapped = isinstance(self.loss, DistributedDataParallel)
+        return self.loss.no_sync() if wrapped and not last else nullcontext()  # type: ignore[operator]
+
+
+class Recorded:
+    """A step as a CUDA graph. Recording runs nothing: the first replay is the step itself."""
+
+    def __init__(self, learner: Learner, batch: Tensor) -> None:
+        torch.cuda.synchronize()
+        torch.cuda.empty_cache()
+        self.batch = batch.clone()
+        self.graph = torch.cuda.CUDAGraph()
+        # thread_local: the sampler's thread goes on pinning memory meanwhile
+        with torch.cuda.graph(self.graph, capture_error_mode="thread_local"):
+            self.loss = learner.learn(self.batch)
+
+    def replay(self, batch: Tensor) -> Tensor:
+        self.batch.copy_(batch, non_blocking=True)
+        self.graph.replay()
+        return self.loss
