@@ -18,6 +18,10 @@ from icalgebra.world import World
 MAX_MULTISETS = 20_000
 MAX_ORDER = 16  # an embedding is packed into 64 bits, four for each element
 
+# How a variable's element follows from two others a, b: not at all (every element is tried); as a·b; as the y of
+# a·y = b; as the x of x·a = b. Divisions are lists of solutions, since only Latin tables have exactly one.
+FREE, PRODUCT, LEFT_DIVISION, RIGHT_DIVISION = range(4)
+
 Multiset = tuple[int, ...]
 
 
@@ -25,10 +29,8 @@ class OracleArrays(NamedTuple):
     orders: np.ndarray  # [S]
     identities: np.ndarray  # [S], −1 where there is none
     tables: np.ndarray  # [S, largest, largest]
-    left_first: np.ndarray  # [S, x, z]: the first y with x·y = z, or −1
-    left_next: np.ndarray  # [S, x, y]: the next y' > y with x·y' = x·y, or −1
-    right_first: np.ndarray  # [S, y, z]: the first x with x·y = z, or −1
-    right_next: np.ndarray  # [S, x, y]: the next x' > x with x'·y = x·y, or −1
+    first: np.ndarray  # [S, how, a, b]: the first element that solves for a variable, or −1; `how` is listed below
+    following: np.ndarray  # [S, how, a, e]: the solution after e, or −1
     last: np.ndarray  # [M] a structure of the multiset
     without: np.ndarray  # [M, S] the multiset with one structure taken away, or −1
     copies: np.ndarray  # [M, S] how often a structure occurs
@@ -108,7 +110,7 @@ def _assemble(world: World, found: list[Multiset], prior: list[float]) -> Oracle
     return OracleArrays(
         orders,
         identities,
-        *_division_tables(world),
+        *_solution_tables(world),
         np.array([multiset[-1] if multiset else -1 for multiset in found]),
         without,
         copies,
@@ -132,17 +134,19 @@ def _log_assignments(world: World, elements: int, with_identity: int) -> float:
     return falling + log(n if world.reserved is None else n - with_identity)
 
 
-def _division_tables(world: World) -> tuple[np.ndarray, ...]:
+def _solution_tables(world: World) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     largest = max(s.order for s in world.pool)
-    shape = (len(world.pool), largest, largest)
-    tables = np.zeros(shape, dtype=np.int64)
-    left_first, left_next, right_first, right_next = (np.full(shape, -1) for _ in range(4))
+    tables = np.zeros((len(world.pool), largest, largest), dtype=np.int8)
+    first, following = np.full((2, len(world.pool), 4, largest, largest), -1, dtype=np.int8)
+    first[:, FREE] = 0
     for s, structure in enumerate(world.pool):
         n = structure.order
-        tables[s, :n, :n] = structure.table
+        tables[s, :n, :n] = first[s, PRODUCT, :n, :n] = structure.table
+        following[s, FREE, :, : n - 1] = np.arange(1, n)
         for x in reversed(range(n)):
             for y in reversed(range(n)):
                 z = structure.table[x, y]
-                left_next[s, x, y], left_first[s, x, z] = left_first[s, x, z], y
-                right_next[s, x, y], right_first[s, y, z] = right_first[s, y, z], x
-    return tables, left_first, left_next, right_first, right_next
+                following[s, LEFT_DIVISION, x, y] = first[s, LEFT_DIVISION, x, z]
+                following[s, RIGHT_DIVISION, y, x] = first[s, RIGHT_DIVISION, y, z]
+                first[s, LEFT_DIVISION, x, z], first[s, RIGHT_DIVISION, y, z] = y, x
+    return tables, first, following

@@ -198,7 +198,7 @@ def place_asked(arrays, workspace, s, facts, blocks, query, plans, embedded, joi
 
 @njit(cache=True)
 def variable_at(plan, reading, element):
-    for step in range(plan.n):
+    for step in range(len(plan.variable)):
         if np.int64((reading >> np.uint64(4 * step)) & np.uint64(15)) == element:
             return plan.variable[step]
     return -1
@@ -242,11 +242,11 @@ def join_other(arrays, workspace, s, outside, products, plans, embedded, block, 
 
 
 @njit(cache=True)
-def embed_blocks(arrays, s, facts, plans):
+def embed_blocks(arrays, s, plans):
     """Images and readings of every block in s, the asked one first."""
     embedded = []
     for plan in plans:
-        end, images, readings = embed(arrays, s, facts, plan, np.empty(64, np.uint64), np.empty(64, np.uint64), 0)
+        end, images, readings = embed(arrays, s, plan, np.empty(64, np.uint64), np.empty(64, np.uint64))
         embedded.append((images[:end], readings[:end]))
     return embedded
 
@@ -296,7 +296,7 @@ def count(arrays, workspace, facts, blocks, query):
     placed = np.zeros((arrays.n_variables + 1, n_structures, n_sets, 2))
     together = np.zeros((n_structures, n_sets, 2))
     for s in range(n_structures):
-        embedded = embed_blocks(arrays, s, facts, plans)
+        embedded = embed_blocks(arrays, s, plans)
         joint = joint_histograms(workspace, single_histograms(workspace, embedded))
         count_together(arrays, s, joint, together[s])
         place_asked(arrays, workspace, s, facts, blocks, query, plans, embedded, joint, placed)
