@@ -2,7 +2,7 @@
 
     python scripts/oracle_brute_force.py --cases 20
 
-Worlds × query modes × context sizes 0 … 9, `cases` contexts of each: drawn from the world, or spoilt by one random fact.
+Worlds × query modes × context sizes 0 … 9, `cases` contexts of each: the world's own, or spoilt by a random fact.
 """
 
 from __future__ import annotations

@@ -24,7 +24,10 @@ _HOME = {
     "World": "world",
     "all_groups": "structures",
     "batches": "distributions",
+    "judge": "oracle",
     "load_structure": "table_files",
+    "oracle_predictor": "oracle",
+    "posterior": "oracle",
     "sample": "distributions",
     "structure": "structures",
 }

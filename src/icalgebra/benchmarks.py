@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
 
 from icalgebra.distributions import DISTRIBUTIONS, sample, world_arrays
+from icalgebra.oracle import posterior, posterior_by_facts
 from icalgebra.randomness import stream_key
 from icalgebra.sampler import Law, fill_rows
 from icalgebra.vocabulary import FACT_LENGTH
@@ -54,7 +55,38 @@ def distributions(seed: int) -> dict[str, Any]:
     return {**{name: rate(name) for name in DISTRIBUTIONS}, "unit": "sequences/s"}
 
 
-BENCHMARKS: dict[str, Callable[[int], dict[str, Any]]] = {"sampler": sampler, "distributions": distributions}
+def oracle(seed: int) -> dict[str, Any]:
+    """Hold-out queries with 1 … 200 facts of context; processor time, since one query is too short for the wall's."""
+    world = World()
+    rows = [sample("holdout", 1, 1 + n, seed, world, start=n).prompts for n in range(1, 201) for _ in range(5)]
+    posterior(rows[0], world)
+    times = np.array([processor_time(lambda row=row: posterior(row, world)) for row in rows])  # type: ignore[misc]
+    sequences = sample("holdout", 20, 200, seed, world)
+    posterior_by_facts(sequences.prompts[:1], world)
+    prefixes = [
+        np.concatenate([sequences.tokens[:, : n * FACT_LENGTH], sequences.prompts[:, 1 - FACT_LENGTH :]], axis=1)
+        for n in range(200)
+    ]
+    return {
+        "rate": len(times) / times.sum(),
+        "worst_ms": 1e3 * times.max(),
+        "all_positions_ms": 50 * processor_time(lambda: posterior_by_facts(sequences.prompts, world)),
+        "separate_queries_ms": 50 * processor_time(lambda: [posterior(prefix, world) for prefix in prefixes]),
+        "unit": "queries/s",
+    }
+
+
+def processor_time(work: Callable[[], Any]) -> float:
+    begin = process_time()
+    work()
+    return process_time() - begin
+
+
+BENCHMARKS: dict[str, Callable[[int], dict[str, Any]]] = {
+    "sampler": sampler,
+    "distributions": distributions,
+    "oracle": oracle,
+}
 
 
 def run_benchmarks(names: list[str], seed: int) -> dict[str, Any]:

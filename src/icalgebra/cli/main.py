@@ -17,6 +17,7 @@ from icalgebra.errors import InputError, unknown
 # name -> (module and class, what it does). The modules are imported only when their command is asked for.
 COMMANDS: dict[str, tuple[str, str]] = {
     "sample": ("icalgebra.cli.sample:Sample", "make sequences of any distribution"),
+    "oracle": ("icalgebra.cli.oracle:Oracle", "the exact posterior of a query, and why"),
     "bench": ("icalgebra.cli.bench:Bench", "measure how fast the parts are on this machine"),
 }
 

@@ -15,7 +15,7 @@ import numpy as np
 from icalgebra.errors import InputError
 from icalgebra.world import World
 
-MAX_MULTISETS = 20_000
+MAX_MULTISETS = 5000
 MAX_ORDER = 16  # an embedding is packed into 64 bits, four for each element
 
 # How a variable's element follows from two others a, b: not at all (every element is tried); as a·b; as the y of

@@ -15,9 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from icalgebra.oracle.embeddings import bit, element_of, embed, has, make_plan
+from icalgebra.oracle.embeddings import bit, element_at, embed, has, make_plan
 
 MAX_BLOCKS = 11  # besides the asked one; the count grows as 3 to their number
+MAX_PLACES = 1 << 21  # multisets times sets of blocks: a bound on memory
 
 
 class Blocks(NamedTuple):
@@ -67,6 +68,12 @@ def find_blocks(facts, asked):
             others[kept] = parts[i]
             kept += 1
     return Blocks(asked, others[:kept], seen)
+
+
+@njit(cache=True)
+def countable(arrays, blocks):
+    n = len(blocks.others)
+    return n <= MAX_BLOCKS and len(arrays.last) << n <= MAX_PLACES
 
 
 @njit(cache=True)
@@ -128,12 +135,12 @@ def count_together(arrays, s, joint, together):
     for blocks in range(len(joint)):
         images, counts = joint[blocks]
         for i in range(len(images)):
-            together[blocks, identity_seen(arrays, s, images[i])] += counts[i]
+            together[blocks, identity_seen(arrays.identities[s], images[i])] += counts[i]
 
 
-@njit(cache=True)
-def identity_seen(arrays, s, image):
-    return 1 if arrays.identities[s] < 0 or has(image, arrays.identities[s]) else 0
+@njit(cache=True, inline="always")
+def identity_seen(identity, image):
+    return 1 if identity < 0 or has(image, identity) else 0
 
 
 @njit(cache=True)
@@ -154,6 +161,7 @@ def spread(arrays, workspace, s, images, joint, left_out, placed):
                 for v in range(2):
                     placed[label, s, blocks, v] += row[label] * beside[blocks, v]
             row[label] = 0
+        workspace.by_image[np.int64(image)] = 0
 
 
 @njit(cache=True)
@@ -166,29 +174,30 @@ def count_beside(arrays, s, image, joint, left_out, beside):
         images, counts = joint[blocks]
         for i in range(len(images)):
             if not images[i] & image:
-                beside[blocks | inside, identity_seen(arrays, s, images[i] | image)] += counts[i]
+                beside[blocks | inside, identity_seen(arrays.identities[s], images[i] | image)] += counts[i]
 
 
 @njit(cache=True)
-def place_asked(arrays, workspace, s, facts, blocks, query, plans, embedded, joint, placed):
+def place_asked(arrays, workspace, s, blocks, query, plans, embedded, joint, placed):
     """Embed the asked block into s and sort the embeddings by the variable that the product turns out to be."""
     images, readings = embedded[0]
     if len(images) == 0:
         return
-    plan, table = plans[0], workspace.by_image_label
+    plan, by_image, table = plans[0], workspace.by_image, workspace.by_image_label
+    left, right = plan.place[query[0]], plan.place[query[1]]
     touched, n = np.empty(2 * len(images), np.uint64), 0
     outside = np.empty(len(images), np.uint64)
     products, n_outside = np.empty(len(images), np.int64), 0
     for i in range(len(images)):
-        product = arrays.tables[s, element_of(plan, readings[i], query[0]), element_of(plan, readings[i], query[1])]
+        product = arrays.tables[s, element_at(readings[i], left), element_at(readings[i], right)]
         image = images[i]
         if has(image, product):
-            n = add_labelled(table, image, variable_at(plan, readings[i], product), touched, n)
+            n = add_labelled(by_image, table, image, variable_at(plan.variable, readings[i], product), touched, n)
             continue
-        n_outside = add_outside(workspace, image, product, outside, products, n_outside)
-        n = add_labelled(table, image | bit(product), arrays.n_variables, touched, n)
+        n_outside = add_outside(workspace.by_image_element, image, product, outside, products, n_outside)
+        n = add_labelled(by_image, table, image | bit(product), arrays.n_variables, touched, n)
         if arrays.reserved >= 0 and not has(blocks.seen, arrays.reserved) and product != arrays.identities[s]:
-            n = add_labelled(table, image | bit(product), arrays.reserved, touched, n)
+            n = add_labelled(by_image, table, image | bit(product), arrays.reserved, touched, n)
     spread(arrays, workspace, s, touched[:n], joint, -1, placed)
     for block in range(len(blocks.others)):
         join_other(arrays, workspace, s, outside[:n_outside], products, plans, embedded, block, joint, placed)
@@ -196,32 +205,31 @@ def place_asked(arrays, workspace, s, facts, blocks, query, plans, embedded, joi
         workspace.by_image_element[np.int64(outside[i]), products[i]] = 0
 
 
-@njit(cache=True)
-def variable_at(plan, reading, element):
-    for step in range(len(plan.variable)):
-        if np.int64((reading >> np.uint64(4 * step)) & np.uint64(15)) == element:
-            return plan.variable[step]
-    return -1
+@njit(cache=True, inline="always")
+def variable_at(variable, reading, element):
+    step = 0
+    while element_at(reading, step) != element:
+        step += 1
+    return variable[step]
 
 
-@njit(cache=True)
-def add_labelled(table, image, label, touched, n, amount=1.0):
-    """Count one labelled image; an image is listed once, when its row is still empty."""
-    row = table[np.int64(image)]
-    if not row.any():
+@njit(cache=True, inline="always")
+def add_labelled(by_image, table, image, label, touched, n, amount=1.0):
+    """Count one labelled image; it is listed once, when its total is still zero."""
+    if by_image[np.int64(image)] == 0:
         touched[n] = image
         n += 1
-    row[label] += amount
+    by_image[np.int64(image)] += amount
+    table[np.int64(image), label] += amount
     return n
 
 
-@njit(cache=True)
-def add_outside(workspace, image, product, outside, products, n):
-    cell = workspace.by_image_element[np.int64(image)]
-    if cell[product] == 0:
+@njit(cache=True, inline="always")
+def add_outside(by_image_element, image, product, outside, products, n):
+    if by_image_element[np.int64(image), product] == 0:
         outside[n], products[n] = image, product
         n += 1
-    cell[product] += 1
+    by_image_element[np.int64(image), product] += 1
     return n
 
 
@@ -229,15 +237,15 @@ def add_outside(workspace, image, product, outside, products, n):
 def join_other(arrays, workspace, s, outside, products, plans, embedded, block, joint, placed):
     """The product lies in another block: both blocks are in s, and that block's variable is the answer."""
     images, readings = embedded[1 + block]
-    plan, table = plans[1 + block], workspace.by_image_label
+    plan, by_image, table = plans[1 + block], workspace.by_image, workspace.by_image_label
     touched = np.empty(min(len(outside) * len(images), len(table)), np.uint64)
     n = 0
     for i in range(len(outside)):
         amount = workspace.by_image_element[np.int64(outside[i]), products[i]]
         for j in range(len(images)):
             if has(images[j], products[i]) and not images[j] & outside[i]:
-                label = variable_at(plan, readings[j], products[i])
-                n = add_labelled(table, images[j] | outside[i], label, touched, n, amount)
+                label = variable_at(plan.variable, readings[j], products[i])
+                n = add_labelled(by_image, table, images[j] | outside[i], label, touched, n, amount)
     spread(arrays, workspace, s, touched[:n], joint, block, placed)
 
 
@@ -290,8 +298,7 @@ def add_structure(before, after, inside, unseen, count):
 def count(arrays, workspace, facts, blocks, query):
     """The tables `placed` and `rest` of a context of distinct facts and a query (left, right)."""
     plans = [make_plan(facts, blocks.asked, arrays.n_variables)]
-    for block in blocks.others:
-        plans.append(make_plan(facts, block, arrays.n_variables))
+    plans.extend([make_plan(facts, block, arrays.n_variables) for block in blocks.others])
     n_sets, n_structures = 1 << len(blocks.others), len(arrays.orders)
     placed = np.zeros((arrays.n_variables + 1, n_structures, n_sets, 2))
     together = np.zeros((n_structures, n_sets, 2))
@@ -299,5 +306,5 @@ def count(arrays, workspace, facts, blocks, query):
         embedded = embed_blocks(arrays, s, plans)
         joint = joint_histograms(workspace, single_histograms(workspace, embedded))
         count_together(arrays, s, joint, together[s])
-        place_asked(arrays, workspace, s, facts, blocks, query, plans, embedded, joint, placed)
+        place_asked(arrays, workspace, s, blocks, query, plans, embedded, joint, placed)
     return placed, spread_over_multisets(arrays, together)

@@ -130,10 +130,10 @@ def doubled(array):
 
 @njit(cache=True, inline="always")
 def checks_hold(table, checks, begin, end, element):
-    for i in range(begin, end):
-        if table[element[checks[i, 0]], element[checks[i, 1]]] != element[checks[i, 2]]:
-            return False
-    return True
+    i = begin
+    while i < end and table[element[checks[i, 0]], element[checks[i, 1]]] == element[checks[i, 2]]:
+        i += 1
+    return i == end
 
 
 @njit(cache=True)
@@ -174,6 +174,6 @@ def embed(arrays, s, plan, images, readings):
         chosen = np.int64(following[steps[step, 0], element[steps[step, 1]], element[step]])
 
 
-@njit(cache=True)
-def element_of(plan, reading, v):
-    return np.int64((reading >> np.uint64(4 * plan.place[v])) & np.uint64(15))
+@njit(cache=True, inline="always")
+def element_at(reading, step):
+    return np.int64((reading >> np.uint64(4 * step)) & np.uint64(15))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from icalgebra.oracle.counting import MAX_BLOCKS, count, find_blocks, make_workspace
+from icalgebra.oracle.counting import count, countable, find_blocks, make_workspace
 from icalgebra.oracle.embeddings import bit
 from icalgebra.oracle.weighing import (
     HOLDOUT,
+    TRAIN,
     distinct_facts,
     holds_query,
     label_weights,
@@ -28,59 +29,126 @@ def kind_of(probabilities):
 
 
 @njit(cache=True)
-def weigh_query(arrays, workspace, facts, query, mode, probabilities):
-    """Fill the answer's probabilities; the kind of the query and the log of the total weight come back."""
-    probabilities[:] = 0
+def count_query(arrays, workspace, facts, query, mode):
+    """What the distinct facts say, whatever their number: the status, the two tables of counts, the variables seen."""
     distinct, consistent = distinct_facts(facts, arrays.n_variables)
-    if not consistent or (mode == HOLDOUT and holds_query(distinct, query)):
-        return IMPOSSIBLE, -np.inf
     blocks = find_blocks(distinct, bit(query[0]) | bit(query[1]))
-    if len(blocks.others) > MAX_BLOCKS:
-        return TOO_MANY_BLOCKS, -np.inf
+    status = GUESS
+    if not consistent or (mode == HOLDOUT and holds_query(distinct, query)):
+        status = IMPOSSIBLE
+    elif not countable(arrays, blocks):
+        status = TOO_MANY_BLOCKS
+    if status != GUESS:
+        blocks = find_blocks(distinct[:0], bit(query[0]) | bit(query[1]))
     placed, rest = count(arrays, workspace, distinct, blocks, query)
+    return status, placed, rest, blocks.seen
+
+
+@njit(cache=True)
+def weigh_counts(arrays, counted, n_context, query, mode, probabilities):
+    """Fill the answer's probabilities; the kind of the query and the log of the total weight come back."""
+    status, placed, rest, seen = counted
+    probabilities[:] = 0
+    if status != GUESS:
+        return status, -np.inf
     possible = possible_multisets(arrays, placed, rest)
-    weights, largest = multiset_weights(arrays, possible, len(facts), query, mode)
-    found = label_weights(arrays, placed, rest, weights, blocks.seen)
-    total = share_out(arrays, found, blocks.seen, probabilities)
+    weights, largest = multiset_weights(arrays, possible, n_context, query, mode)
+    total = share_out(arrays, label_weights(arrays, placed, rest, weights, seen), seen, probabilities)
     return kind_of(probabilities), largest + np.log(total) if total > 0 else -np.inf
 
 
+@njit(cache=True)
+def weigh_query(arrays, workspace, facts, query, mode, probabilities):
+    counted = count_query(arrays, workspace, facts, query, mode)
+    return weigh_counts(arrays, counted, len(facts), query, mode, probabilities)
+
+
 @njit(cache=True, nogil=True)
-def weigh_rows(arrays, facts, queries, mode, probabilities, kinds, log_total):
+def weigh_rows(arrays, facts, queries, mode, probabilities, kinds, log_weights):
     """A batch: facts [n, k−1, 3], queries [n, 2]."""
     workspace = make_workspace(arrays)
     for row in range(len(facts)):
-        kinds[row], log_total[row] = weigh_query(arrays, workspace, facts[row], queries[row], mode, probabilities[row])
+        kinds[row], log_weights[row] = weigh_query(
+            arrays, workspace, facts[row], queries[row], mode, probabilities[row]
+        )
 
 
 @njit(cache=True, nogil=True)
 def weigh_last_after_prefixes(arrays, facts, queries, mode, probabilities, kinds):
-    """The same query after 0, 1, … facts: probabilities [n, k, N], kinds [n, k].
+    """The same query after 0, 1, … facts: facts [n, k−1, 3], probabilities [n, k, N], kinds [n, k].
 
-    A fact seen before changes nothing but the likelihood; and what is entailed stays so while the context is possible.
+    What is entailed stays so while the context is possible, and what is impossible stays impossible. A fact seen
+    before changes only the likelihood, so the counts are kept.
     """
     workspace = make_workspace(arrays)
     for row in range(len(facts)):
-        n_facts = len(facts[row])
-        kinds[row, n_facts], _ = weigh_query(
-            arrays, workspace, facts[row], queries[row], mode, probabilities[row, n_facts]
-        )
-        for n in range(n_facts):
-            settled = n > 0 and kinds[row, n - 1] == ENTAILED and kinds[row, n_facts] == ENTAILED
-            if settled or (n > 0 and kinds[row, n - 1] == IMPOSSIBLE):
-                kinds[row, n], probabilities[row, n] = kinds[row, n - 1], probabilities[row, n - 1]
-            else:
-                kinds[row, n], _ = weigh_query(
-                    arrays, workspace, facts[row, :n], queries[row], mode, probabilities[row, n]
-                )
+        query, end = queries[row], facts.shape[1]
+        p, kind = probabilities[row], kinds[row]
+        kind[end], _ = weigh_query(arrays, workspace, facts[row], query, mode, p[end])
+        counted = count_query(arrays, workspace, facts[row, :0], query, mode)
+        kind[0], _ = weigh_counts(arrays, counted, 0, query, mode, p[0])
+        for n in range(1, end):
+            if kind[n - 1] == IMPOSSIBLE or (kind[n - 1] == ENTAILED and kind[end] == ENTAILED):
+                kind[n], p[n] = kind[n - 1], p[n - 1]
+                continue
+            if not seen_before(facts[row], n - 1):
+                counted = count_query(arrays, workspace, facts[row, :n], query, mode)
+            kind[n], _ = weigh_counts(arrays, counted, n, query, mode, p[n])
+
+
+@njit(cache=True)
+def seen_before(facts, n):
+    for f in range(n):
+        if facts[f, 0] == facts[n, 0] and facts[f, 1] == facts[n, 1] and facts[f, 2] == facts[n, 2]:
+            return True
+    return False
 
 
 @njit(cache=True, nogil=True)
-def weigh_each(arrays, facts, mode, probabilities, kinds):
-    """Every fact as the query to the facts before it: facts [n, k, 3], probabilities [n, k, N], kinds [n, k]."""
+def weigh_each(arrays, facts, mode, probabilities, kinds, log_weights):
+    """Every fact as the query to the facts before it: facts [n, k, 3], probabilities [n, k, N], kinds [n, k].
+
+    log_weights [n, k] are those of context and query pair.
+    """
     workspace = make_workspace(arrays)
     for row in range(len(facts)):
         for n in range(facts.shape[1]):
-            kinds[row, n], _ = weigh_query(
+            kinds[row, n], log_weights[row, n] = weigh_query(
                 arrays, workspace, facts[row, :n], facts[row, n, :2], mode, probabilities[row, n]
             )
+
+
+@njit(cache=True, nogil=True)
+def weigh_left(arrays, facts, log_weights):
+    """Log of P(facts before, left variable) for every fact: [n, k].
+
+    A variable is drawn to the left in |G| of the T cells, and squared in one of them: so its weight is that of its
+    square as a query, each structure counted as often as it has elements.
+    """
+    workspace, unread = make_workspace(arrays), np.empty(arrays.n_variables)
+    for row in range(len(facts)):
+        for n in range(facts.shape[1]):
+            square = np.array([facts[row, n, 0], facts[row, n, 0]])
+            counted = count_query(arrays, workspace, facts[row, :n], square, TRAIN)
+            for s in range(len(arrays.orders)):
+                counted[1][:, s] *= arrays.orders[s]
+            _, log_weights[row, n] = weigh_counts(arrays, counted, n, square, TRAIN, unread)
+
+
+@njit(cache=True)
+def weigh_multisets(arrays, facts, query, mode, log_weights):
+    """Log of P(context, query pair, multiset) for every multiset, as the counts stand after the context."""
+    workspace, unread = make_workspace(arrays), np.empty(arrays.n_variables)
+    log_weights[:] = -np.inf
+    status, placed, rest, seen = count_query(arrays, workspace, facts, query, mode)
+    if status != GUESS:
+        return
+    possible = possible_multisets(arrays, placed, rest)
+    for m in range(len(possible)):
+        if possible[m]:
+            only = np.zeros_like(possible)
+            only[m] = True
+            weights, largest = multiset_weights(arrays, only, len(facts), query, mode)
+            total = share_out(arrays, label_weights(arrays, placed, rest, weights, seen), seen, unread)
+            if total > 0:
+                log_weights[m] = largest + np.log(total)
