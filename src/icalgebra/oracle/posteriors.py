@@ -59,7 +59,7 @@ def judge_by_facts(tokens: np.ndarray, world: World, query: Query = "holdout", a
     probabilities, kinds = np.zeros((n, k, world.n_variables)), np.empty((n, k), dtype=np.int64)
     arrays, mode = oracle_arrays(world), mode_of(query)
     if asks_each(query, ask):
-        weigh_each(arrays, with_queries(facts, queries), mode, probabilities, kinds, np.empty((n, k)))
+        weigh_each(arrays, with_queries(facts, queries), mode, probabilities, kinds)
     else:
         weigh_last_after_prefixes(arrays, facts, queries, mode, probabilities, kinds)
     return Judgement(probabilities, named(kinds))

@@ -105,34 +105,51 @@ def seen_before(facts, n):
 
 
 @njit(cache=True, nogil=True)
-def weigh_each(arrays, facts, mode, probabilities, kinds, log_weights):
+def weigh_each(arrays, facts, mode, probabilities, kinds):
     """Every fact as the query to the facts before it: facts [n, k, 3], probabilities [n, k, N], kinds [n, k].
 
-    log_weights [n, k] are those of context and query pair.
+    Where the whole context is possible so is every prefix, and a pair that has occurred has its answer.
     """
     workspace = make_workspace(arrays)
     for row in range(len(facts)):
-        for n in range(facts.shape[1]):
-            kinds[row, n], log_weights[row, n] = weigh_query(
-                arrays, workspace, facts[row, :n], facts[row, n, :2], mode, probabilities[row, n]
-            )
+        these, end = facts[row], facts.shape[1] - 1
+        p, kind = probabilities[row], kinds[row]
+        kind[end], _ = weigh_query(arrays, workspace, these[:end], these[end, :2], mode, p[end])
+        for n in range(end):
+            known = known_answer(these, n) if mode == TRAIN and kind[end] != IMPOSSIBLE else -1
+            if known >= 0:
+                kind[n], p[n, known] = ENTAILED, 1.0
+            else:
+                kind[n], _ = weigh_query(arrays, workspace, these[:n], these[n, :2], mode, p[n])
+
+
+@njit(cache=True)
+def known_answer(facts, n):
+    """The answer that fact n's pair had before, or −1."""
+    for f in range(n):
+        if facts[f, 0] == facts[n, 0] and facts[f, 1] == facts[n, 1]:
+            return facts[f, 2]
+    return -1
 
 
 @njit(cache=True, nogil=True)
-def weigh_left(arrays, facts, log_weights):
-    """Log of P(facts before, left variable) for every fact: [n, k].
+def weigh_slots(arrays, facts, log_left, log_pair, log_answer, kinds):
+    """Logs of P(facts before, left), P(facts before, pair) and P(answer | pair, facts before) for every fact: [n, k].
 
     A variable is drawn to the left in |G| of the T cells, and squared in one of them: so its weight is that of its
     square as a query, each structure counted as often as it has elements.
     """
-    workspace, unread = make_workspace(arrays), np.empty(arrays.n_variables)
+    workspace, p = make_workspace(arrays), np.empty(arrays.n_variables)
     for row in range(len(facts)):
         for n in range(facts.shape[1]):
-            square = np.array([facts[row, n, 0], facts[row, n, 0]])
-            counted = count_query(arrays, workspace, facts[row, :n], square, TRAIN)
+            before, pair, answer = facts[row, :n], facts[row, n, :2], facts[row, n, 2]
+            square = np.array([pair[0], pair[0]])
+            counted = count_query(arrays, workspace, before, square, TRAIN)
             for s in range(len(arrays.orders)):
                 counted[1][:, s] *= arrays.orders[s]
-            _, log_weights[row, n] = weigh_counts(arrays, counted, n, square, TRAIN, unread)
+            _, log_left[row, n] = weigh_counts(arrays, counted, n, square, TRAIN, p)
+            kinds[row, n], log_pair[row, n] = weigh_query(arrays, workspace, before, pair, TRAIN, p)
+            log_answer[row, n] = np.log(p[answer]) if p[answer] > 0 else -np.inf
 
 
 @njit(cache=True)
