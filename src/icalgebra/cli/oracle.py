@@ -40,9 +40,10 @@ class Oracle(WorldOptions):
         world = self.world()
         oracle_arrays(world)
         prompts = [_prompt(text, number, world) for number, text in self._texts()]
-        answers = progress((self._answer(prompt, world) for prompt in prompts), len(prompts), "oracle")
+        # The bar and the answers share the screen, so the answers wait until all are found.
+        answers = [self._answer(prompt, world) for prompt in progress(prompts, len(prompts), "oracle")]
         with output(self.out) as stream:
-            for answer in answers if self.out else list(answers):
+            for answer in answers:
                 stream.write((json.dumps(answer) if self.json else "\n".join(_lines(answer))) + "\n")
 
     def _texts(self) -> list[tuple[int, str]]:
@@ -91,7 +92,8 @@ def _lines(answer: dict[str, Any]) -> Iterator[str]:
 
 def _entailed_lines(found: dict[str, Any]) -> Iterator[str]:
     facts = "".join(found["forced_by"])
-    yield f"  forced by {facts}: each is needed" if facts else "  forced without any fact"
+    needed = " alone" if len(found["forced_by"]) == 1 else ", none of which can be spared"
+    yield f"  forced by {facts}{needed}" if facts else "  forced without any fact"
     mixtures = found["mixtures"]
     listed = ", ".join(f"{'+'.join(names)} ({p:.3g})" for names, p in mixtures[:SHOWN])
     more = f" and {len(mixtures) - SHOWN} more" if len(mixtures) > SHOWN else ""

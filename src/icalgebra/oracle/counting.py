@@ -17,7 +17,7 @@ from numba import njit
 
 from icalgebra.oracle.embeddings import bit, element_at, embed, has, make_plan
 
-MAX_BLOCKS = 11  # besides the asked one; the count grows as 3 to their number
+MAX_BLOCKS = 14  # besides the asked one; the count grows as 3 to their number
 MAX_PLACES = 1 << 21  # multisets times sets of blocks: a bound on memory
 
 
@@ -138,7 +138,7 @@ def count_together(arrays, s, joint, together):
             together[blocks, identity_seen(arrays.identities[s], images[i])] += counts[i]
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True)
 def identity_seen(identity, image):
     return 1 if identity < 0 or has(image, identity) else 0
 

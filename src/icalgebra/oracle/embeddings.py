@@ -24,12 +24,12 @@ class Plan(NamedTuple):
     place: np.ndarray  # [N] the step of each variable, or −1
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True)
 def has(mask, i):
     return (mask >> np.uint64(i)) & np.uint64(1) != 0
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True)
 def bit(i):
     return np.uint64(1) << np.uint64(i)
 
@@ -174,6 +174,6 @@ def embed(arrays, s, plan, images, readings):
         chosen = np.int64(following[steps[step, 0], element[steps[step, 1]], element[step]])
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True)
 def element_at(reading, step):
     return np.int64((reading >> np.uint64(4 * step)) & np.uint64(15))

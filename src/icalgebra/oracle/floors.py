@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from icalgebra.errors import InputError
 from icalgebra.oracle.arrays import oracle_arrays
-from icalgebra.oracle.posteriors import named
+from icalgebra.oracle.posteriors import checked_facts, named
 from icalgebra.oracle.rows import weigh_slots
-from icalgebra.vocabulary import facts_of
+from icalgebra.vocabulary import FACT_LENGTH
 from icalgebra.world import World
 
 
@@ -23,7 +24,10 @@ def slot_floors(tokens: np.ndarray, world: World) -> np.ndarray:
 
     From the first fact that the world cannot produce on, the floor is infinite.
     """
-    facts = np.ascontiguousarray(facts_of(tokens), dtype=np.int64)
+    tokens = np.atleast_2d(np.asarray(tokens))
+    if tokens.shape[1] % FACT_LENGTH:
+        raise InputError("floors are those of whole sequences; the last fact lacks its answer")
+    facts = checked_facts(tokens, world)
     log_left, log_pair, log_answer = np.empty((3, *facts.shape[:2]))
     kinds = np.empty(facts.shape[:2], dtype=np.int64)
     weigh_slots(oracle_arrays(world), facts, log_left, log_pair, log_answer, kinds)

@@ -147,8 +147,9 @@ def weigh_slots(arrays, facts, log_left, log_pair, log_answer, kinds):
             counted = count_query(arrays, workspace, before, square, TRAIN)
             for s in range(len(arrays.orders)):
                 counted[1][:, s] *= arrays.orders[s]
-            _, log_left[row, n] = weigh_counts(arrays, counted, n, square, TRAIN, p)
-            kinds[row, n], log_pair[row, n] = weigh_query(arrays, workspace, before, pair, TRAIN, p)
+            of_left, log_left[row, n] = weigh_counts(arrays, counted, n, square, TRAIN, p)
+            of_pair, log_pair[row, n] = weigh_query(arrays, workspace, before, pair, TRAIN, p)
+            kinds[row, n] = max(of_left, of_pair)
             log_answer[row, n] = np.log(p[answer]) if p[answer] > 0 else -np.inf
 
 
