@@ -25,6 +25,7 @@ VARIANTS = {
     "small_time": ("small", {**QUIET, "steps": 200}),
     "small_time_b256": ("small", {**QUIET, "steps": 100, "batch_size": 256}),
     "small_2000": ("small", {**WATCH, "steps": 2000}),
+    "small_short60": ("small", {**WATCH, "steps": 2000, "short_facts": 60, "short_steps": 500}),
     "small_short50": ("small", {**WATCH, "steps": 2400, "short_facts": 50, "short_steps": 1200}),
     "small_b256": ("small", {**WATCH, "steps": 1500, "batch_size": 256}),
 }

@@ -25,8 +25,11 @@ _HOME = {
     "all_groups": "structures",
     "as_predictor": "model.checkpoints",
     "batches": "distributions",
+    "judge": "oracle",
     "load_model": "model.checkpoints",
     "load_structure": "table_files",
+    "oracle_predictor": "oracle",
+    "posterior": "oracle",
     "sample": "distributions",
     "structure": "structures",
 }

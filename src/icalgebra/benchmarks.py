@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
 
 from icalgebra.distributions import DISTRIBUTIONS, sample, world_arrays
+from icalgebra.oracle import posterior, posterior_by_facts
 from icalgebra.randomness import stream_key
 from icalgebra.sampler import Law, fill_rows
 from icalgebra.solvers import answer_sets
@@ -64,10 +65,42 @@ def solvers(seed: int) -> dict[str, Any]:
     return {"rate": rate, "released_code": RELEASED_COVERAGE, "ratio": rate / RELEASED_COVERAGE, "unit": "sequences/s"}
 
 
+def oracle(seed: int) -> dict[str, Any]:
+    """Hold-out queries with 1 … 200 facts of context, ten of each in one call; the worst among single calls.
+
+    Processor time, since a query is too short for the clock on the wall.
+    """
+    world = World()
+    batches = [sample("holdout", 10, 1 + n, seed, world).prompts for n in range(1, 201)]
+    posterior(batches[0], world)
+    seconds = processor_time(lambda: [posterior(batch, world) for batch in batches])
+    single = [processor_time(lambda row=row: posterior(row, world)) for batch in batches for row in batch]  # type: ignore[misc]
+    sequences = sample("holdout", 20, 200, seed, world)
+    posterior_by_facts(sequences.prompts[:1], world)
+    prefixes = [
+        np.concatenate([sequences.tokens[:, : n * FACT_LENGTH], sequences.prompts[:, 1 - FACT_LENGTH :]], axis=1)
+        for n in range(200)
+    ]
+    return {
+        "rate": len(single) / seconds,
+        "worst_ms": 1e3 * max(single),
+        "all_positions_ms": 50 * processor_time(lambda: posterior_by_facts(sequences.prompts, world)),
+        "separate_queries_ms": 50 * processor_time(lambda: [posterior(prefix, world) for prefix in prefixes]),
+        "unit": "queries/s",
+    }
+
+
+def processor_time(work: Callable[[], Any]) -> float:
+    begin = process_time()
+    work()
+    return process_time() - begin
+
+
 BENCHMARKS: dict[str, Callable[[int], dict[str, Any]]] = {
     "sampler": sampler,
     "distributions": distributions,
     "solvers": solvers,
+    "oracle": oracle,
 }
 
 

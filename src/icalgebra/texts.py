@@ -10,23 +10,24 @@ from icalgebra.errors import InputError
 from icalgebra.vocabulary import ANSWER, FACT_LENGTH, LEFT, RIGHT, Vocabulary
 
 
-def read_sequences(lines: Iterable[str], vocabulary: Vocabulary, *, answered: bool) -> list[np.ndarray]:
-    """One token array a line; empty lines are skipped. answered: whether each last fact must have its answer."""
+def read_sequences(lines: Iterable[tuple[int, str]], vocabulary: Vocabulary) -> list[np.ndarray]:
+    """Numbered lines of whole sequences, answers included, to token arrays."""
     sequences = []
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
+    for number, line in lines:
         tokens = vocabulary.encode(line, line=number)
-        has_answer = len(tokens) % FACT_LENGTH == 0
-        if answered and not has_answer:
+        if len(tokens) % FACT_LENGTH:
             raise InputError(f"line {number}: the last fact has no answer; coverage needs it to know who is right")
-        if not answered and has_answer:
-            raise InputError(f"line {number}: the last fact has its answer already; end the line in '='")
         check_consistent(tokens, vocabulary, number)
         sequences.append(tokens)
-    if not sequences:
-        raise InputError("no sequences given; expected lines like ,ab=c,de=f")
     return sequences
+
+
+def read_prompt(text: str, line: int, vocabulary: Vocabulary) -> np.ndarray:
+    """One text to tokens [1, 5k−1]; a text that already has its last answer is refused."""
+    tokens = vocabulary.encode(text, line=line)
+    if len(tokens) % FACT_LENGTH != ANSWER:
+        raise InputError(f"line {line}: the last fact must lack its answer; write …{text.strip()[-FACT_LENGTH:-1]}")
+    return tokens[None]
 
 
 def check_consistent(tokens: np.ndarray, vocabulary: Vocabulary, line: int) -> None:

@@ -77,11 +77,18 @@ def output(path: Path | None, mode: str = "w") -> Iterator[IO]:
         yield stream
 
 
-def read_lines(source: Path | None) -> list[str]:
-    """The lines of a file, or of standard input for '-'."""
+def read_texts(source: Path | None) -> list[tuple[int, str]]:
+    """The lines of a file, or of standard input ('-' or None), with their numbers from 1; empty ones are left out."""
     if source is None or str(source) == "-":
-        return sys.stdin.read().splitlines()
-    try:
-        return source.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {source}: {error}") from error
+        content = sys.stdin.read()
+    else:
+        try:
+            content = source.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"cannot read {source}: {getattr(error, 'strerror', None) or 'it is not text'}") from None
+    lines = [(number, line) for number, line in enumerate(content.splitlines(), start=1) if line.strip()]
+    if not lines:
+        raise InputError(
+            f"no sequence in {'standard input' if source is None else source}; expected lines like ,ab=c,de="
+        )
+    return lines

@@ -11,7 +11,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from icalgebra.cli.common import WorldOptions, progress, read_lines
+from icalgebra.cli.common import WorldOptions, progress, read_texts
 from icalgebra.distributions import batches, check_request, distribution
 from icalgebra.errors import InputError
 from icalgebra.sampler import HOLD_NOTHING
@@ -71,7 +71,7 @@ class CoverageCommand(WorldOptions):
         return Coverage(np.concatenate(parts))
 
     def _own(self, world: World) -> Coverage:
-        rows = read_sequences(read_lines(self.file), world.vocabulary, answered=True)
+        rows = read_sequences(read_texts(self.file), world.vocabulary)
         longest = max(len(row) for row in rows) // FACT_LENGTH
         solved = np.full((len(rows), longest), NOT_ASKED, dtype=np.int8)
         for i, row in enumerate(rows):

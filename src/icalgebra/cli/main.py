@@ -18,6 +18,7 @@ from icalgebra.errors import InputError, RunError, unknown
 COMMANDS: dict[str, tuple[str, str]] = {
     "sample": ("icalgebra.cli.sample:Sample", "make sequences of any distribution"),
     "coverage": ("icalgebra.cli.coverage:CoverageCommand", "how much the five mechanisms can answer"),
+    "oracle": ("icalgebra.cli.oracle:Oracle", "the exact posterior of a query, and why"),
     "speedrun": ("icalgebra.cli.speedrun:SpeedrunCommand", "how long a preset takes to 99 % hold-out accuracy"),
     "reproduce": ("icalgebra.cli.reproduce:Reproduce", "measure the paper's numbers again and write the report"),
     "train": ("icalgebra.cli.train:Train", "train a model by a preset, or go on with a run"),

@@ -61,17 +61,23 @@ def write_checkpoint(
     model: Transformer,
     *,
     config: dict[str, Any],
-    trainer: dict[str, Tensor],
+    trainer: dict[str, Tensor] | None,
     step: int,
     score: float | None = None,
+    dtype: torch.dtype = torch.float32,
 ) -> None:
-    """Write a checkpoint at `folder`: it appears there complete, or RunError is raised and nothing has changed."""
-    weights = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
+    """Write a checkpoint at `folder`: it appears there complete, or RunError is raised and nothing has changed.
+
+    Without a trainer's state and in 16 bits it is a model to ship rather than to go on with.
+    """
+    weights = {name: tensor.detach().cpu().to(dtype).contiguous() for name, tensor in model.state_dict().items()}
     if not all(bool(tensor.isfinite().all()) for tensor in weights.values()):
         raise RunError(f"the weights at step {step} are not finite; no checkpoint is written of them")
     # One entry: safetensors writes several in random order, and equal models must be equal files.
     header = {HEADER: json.dumps({"format": FORMAT, "model": model.config.to_dict(), "config": config})}
-    files = {MODEL: tensors_to_bytes(weights, header), TRAINER: tensors_to_bytes(trainer)}
+    files = {MODEL: tensors_to_bytes(weights, header)}
+    if trainer is not None:
+        files[TRAINER] = tensors_to_bytes(trainer)
     manifest = {"format": FORMAT, "step": step, "score": score, "files": {n: _sha256(c) for n, c in files.items()}}
     files[MANIFEST] = json.dumps({**manifest, "sha256": _hash_of(manifest)}, indent=1).encode()
     temporary = folder.with_name(f".{folder.name}.part")

@@ -30,7 +30,7 @@ from icalgebra.world import World
 HOLDOUTS = ("holdout", "holdout_reserved_identity", "holdout_unshuffled")
 SKILLS = ("copy", "commute", "identity", "cancel", "associate")
 SLOTS = ("comma", "left", "right", "equals", "answer")
-BATCH = 64
+BATCH = {"cpu": 64, "cuda": 256}  # rows a pass: what keeps each kind of device busy
 
 
 class Evaluations:
@@ -44,7 +44,7 @@ class Evaluations:
     def __call__(self, model: Transformer) -> dict[str, Estimate]:
         was_training = model.training
         model.eval()
-        predictor = as_predictor(model, BATCH)
+        predictor = as_predictor(model, _rows_a_pass(model))
         measured = {name: share(hits(predictor, sequences)) for name, sequences in self.questions.items()}
         measured |= measure_training_tokens(model, self.training_sequences)
         model.train(was_training)
@@ -72,7 +72,8 @@ class Evaluations:
 @torch.inference_mode()
 def measure_training_tokens(model: Transformer, sequences: Sequences) -> dict[str, Estimate]:
     """Structural accuracy, loss by slot and closure, from one pass over training sequences."""
-    parts = [_measure_batch(model, sequences[i : i + BATCH]) for i in range(0, len(sequences), BATCH)]
+    size = _rows_a_pass(model)
+    parts = [_measure_batch(model, sequences[i : i + size]) for i in range(0, len(sequences), size)]
     losses, structural, top_k, top_1 = (np.concatenate(values) for values in zip(*parts))
     measured = {
         "structural": mean(structural.mean(axis=1)),
@@ -80,6 +81,10 @@ def measure_training_tokens(model: Transformer, sequences: Sequences) -> dict[st
         "closure_top_1": share(top_1),
     }
     return measured | {f"loss/{slot}": mean(losses[:, i]) for i, slot in enumerate(SLOTS)}
+
+
+def _rows_a_pass(model: Transformer) -> int:
+    return BATCH.get(model.unembedding.device.type, BATCH["cpu"])
 
 
 def _measure_batch(model: Transformer, sequences: Sequences) -> tuple[np.ndarray, ...]:

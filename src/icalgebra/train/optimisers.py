@@ -29,9 +29,11 @@ class Optimisers:
             for kind, peak in self.peaks.items()
         }
         decay = config.weight_decay
-        self.parts: dict[str, Optimizer] = {
-            "adamw": torch.optim.AdamW([named[name] for name in rest], lr=lr["adamw"], weight_decay=decay, fused=True)
-        }
+        on_cuda = device.type == "cuda"
+        adamw = torch.optim.AdamW(
+            [named[name] for name in rest], lr=lr["adamw"], weight_decay=decay, fused=True, capturable=on_cuda
+        )
+        self.parts: dict[str, Optimizer] = {"adamw": adamw}
         if chosen:
             self.parts["muon"] = BatchedMuon([named[name] for name in chosen], lr["muon"], decay)
 

@@ -24,7 +24,7 @@ PRESETS: dict[str, TrainConfig] = {
     "small": TrainConfig(
         n_layers=4, n_heads=8, d_model=256,
         optimiser="muon", muon_lr=0.02, lr=1e-3,
-        steps=4000, schedule="linear", warmup=200,
+        steps=8000, schedule="linear", warmup=200,
     ),
     # A smaller world and model: learns on two CPU cores while one watches.
     "tiny": TrainConfig(

@@ -1,0 +1,96 @@
+"""`icalgebra oracle`: the exact posterior of queries, and why an answer is forced or a context impossible."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import tyro
+
+from icalgebra.cli.common import WorldOptions, output, progress, read_texts
+from icalgebra.errors import InputError
+from icalgebra.oracle import explain_entailed, explain_impossible, judge
+from icalgebra.oracle.arrays import oracle_arrays
+from icalgebra.texts import read_prompt
+from icalgebra.vocabulary import ANSWER
+from icalgebra.world import World
+
+SHOWN = 5  # mixtures in the text output
+
+
+@dataclass(frozen=True)
+class Oracle(WorldOptions):
+    """What is the answer to the last query of each sequence? Exactly, given how such sequences are made."""
+
+    text: Annotated[str | None, tyro.conf.Positional] = None
+    """A sequence whose last fact lacks its answer: ,ab=c,bc=d,xy= (or '-' for standard input)."""
+    file: Path | None = None
+    """Read sequences from here, one a line; without text and file, from standard input."""
+    query: Literal["holdout", "train"] = "holdout"
+    """holdout: the query and its reverse were held out of the context; train: drawn like any other fact."""
+    json: bool = False
+    """One JSON object a line."""
+    out: Path | None = None
+    """Write here instead of to the screen."""
+
+    def run(self) -> None:
+        world = self.world()
+        oracle_arrays(world)
+        prompts = [read_prompt(text, number, world.vocabulary) for number, text in self._texts()]
+        # The bar and the answers share the screen, so the answers wait until all are found.
+        answers = [self._answer(prompt, world) for prompt in progress(prompts, len(prompts), "oracle")]
+        with output(self.out) as stream:
+            for answer in answers:
+                stream.write((json.dumps(answer) if self.json else "\n".join(_lines(answer))) + "\n")
+
+    def _texts(self) -> list[tuple[int, str]]:
+        if self.text is not None and self.text != "-":
+            if self.file is not None:
+                raise InputError("give a sequence or --file, not both")
+            return [(1, self.text)]
+        return read_texts(self.file)
+
+    def _answer(self, prompt: np.ndarray, world: World) -> dict[str, Any]:
+        judged = judge(prompt, world, self.query)
+        kind, letters = str(judged.kinds[0]), world.vocabulary.variables
+        answer: dict[str, Any] = {
+            "text": world.vocabulary.decode(prompt)[0],
+            "query": self.query,
+            "kind": kind,
+            "posterior": {v: float(p) for v, p in zip(letters, judged.probabilities[0], strict=True) if p > 0},
+        }
+        why = {"entailed": explain_entailed, "impossible": explain_impossible}.get(kind)
+        explanation = why(prompt, world, self.query) if why else None
+        return answer | ({kind: asdict(explanation)} if explanation else {})
+
+
+def _lines(answer: dict[str, Any]) -> Iterator[str]:
+    """For people: the query with its kind, then the posterior, likeliest first, then the reason."""
+    yield f"{answer['text'][-ANSWER:]}  {answer['kind']}"
+    ranked = sorted(answer["posterior"].items(), key=lambda item: (-item[1], item[0]))
+    if ranked:
+        yield "  " + "  ".join(f"{v} {p:.4g}" for v, p in ranked)
+    if "entailed" in answer:
+        yield from _entailed_lines(answer["entailed"])
+    if "impossible" in answer:
+        found = answer["impossible"]
+        place = "the query" if found["fact"] is None else f"fact {found['fact']}"
+        yield f"  {place} {found['text']}: {found['reason']}"
+        yield f"  {found['advice']}"
+
+
+def _entailed_lines(found: dict[str, Any]) -> Iterator[str]:
+    facts = "".join(found["forced_by"])
+    needed = " alone" if len(found["forced_by"]) == 1 else ", none of which can be spared"
+    yield f"  forced by {facts}{needed}" if facts else "  forced without any fact"
+    mixtures = found["mixtures"]
+    listed = ", ".join(f"{'+'.join(names)} ({p:.3g})" for names, p in mixtures[:SHOWN])
+    more = f" and {len(mixtures) - SHOWN} more" if len(mixtures) > SHOWN else ""
+    some = (
+        f"{len(mixtures)} multisets of structures remain" if len(mixtures) > 1 else "one multiset of structures remains"
+    )
+    yield f"  {some} possible: {listed}{more}; every assignment that satisfies the facts gives {found['answer']}"

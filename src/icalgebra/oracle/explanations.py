@@ -1,0 +1,125 @@
+"""Why an answer is forced, and why a context cannot be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from icalgebra.oracle.arrays import multisets, oracle_arrays
+from icalgebra.oracle.posteriors import Query, judge, mode_of, split_query
+from icalgebra.oracle.rows import weigh_multisets
+from icalgebra.vocabulary import ANSWER, FACT_LENGTH
+from icalgebra.world import World
+
+
+@dataclass(frozen=True)
+class Entailment:
+    """An answer that every remaining possibility gives, and facts that force it: without any of them it is open."""
+
+    answer: str
+    forced_by: list[str]
+    mixtures: list[tuple[tuple[str, ...], float]]
+
+
+@dataclass(frozen=True)
+class Impossibility:
+    """fact: place (from 1) of the fact that the world cannot produce after those before it; None: it is the query."""
+
+    fact: int | None
+    text: str
+    reason: str
+    advice: str
+
+
+def remaining_mixtures(
+    tokens: np.ndarray, world: World, query: Query = "holdout"
+) -> list[tuple[tuple[str, ...], float]]:
+    """Multisets of structures that are still possible, with their posterior, the likeliest first; for one prompt."""
+    facts, queries = split_query(tokens, world)
+    found = list(multisets(world))
+    log_weights = np.empty(len(found))
+    weigh_multisets(oracle_arrays(world), facts[0], queries[0], mode_of(query), log_weights)
+    if not np.isfinite(log_weights).any():
+        return []
+    weights = np.exp(log_weights - log_weights.max())
+    order = [int(m) for m in np.argsort(-weights, kind="stable") if np.isfinite(log_weights[m])]
+    return [(tuple(world.pool[i].name for i in found[m]), float(weights[m] / weights.sum())) for m in order]
+
+
+def explain_entailed(tokens: np.ndarray, world: World, query: Query = "holdout") -> Entailment | None:
+    """For one prompt; None where no answer is forced."""
+    prompt = np.atleast_2d(tokens)
+    judged = judge(prompt, world, query)
+    if judged.kinds[0] != "entailed":
+        return None
+    answer = world.vocabulary.variables[int(judged.probabilities[0].argmax())]
+    return Entailment(answer, forcing_facts(prompt, world, query), remaining_mixtures(prompt, world, query))
+
+
+def forcing_facts(prompt: np.ndarray, world: World, query: Query) -> list[str]:
+    """Facts that force the answer, none of which can be spared: dropped one by one, the latest first."""
+    *texts, last = _fact_texts(prompt, world)
+    kept = list(dict.fromkeys(texts))
+    for fact in reversed(kept.copy()):
+        fewer = [other for other in kept if other != fact]
+        shorter = world.vocabulary.encode("".join([*fewer, last]))
+        if judge(shorter[None], world, query).kinds[0] == "entailed":
+            kept = fewer
+    return kept
+
+
+def explain_impossible(tokens: np.ndarray, world: World, query: Query = "holdout") -> Impossibility | None:
+    """Which fact of one prompt the world cannot produce, why, and what to do; None where the query is possible."""
+    prompt = np.atleast_2d(tokens)
+    if judge(prompt, world, query).kinds[0] != "impossible":
+        return None
+    facts, queries = split_query(prompt, world)
+    texts = _fact_texts(prompt, world)
+    pair = set(queries[0])
+    held_out = [i for i, (x, y, _) in enumerate(facts[0]) if {x, y} == pair] if query == "holdout" else []
+    if held_out:
+        return Impossibility(
+            held_out[0] + 1,
+            texts[held_out[0]],
+            "the query or its reverse occurs in the context, so it was not held out",
+            "ask for the posterior of a training query (query train)",
+        )
+    first = _first_impossible(texts[:-1], world)
+    text = texts[-1] if first is None else texts[first]
+    return Impossibility(
+        None if first is None else first + 1, text, _reason(texts, first), _advice(prompt, world, query)
+    )
+
+
+def _first_impossible(facts: list[str], world: World) -> int | None:
+    """The first fact after which no assignment is left: then its left variable has no square either."""
+    for i, fact in enumerate(facts):
+        square = f",{fact[1]}{fact[1]}="
+        tokens = world.vocabulary.encode("".join([*facts[: i + 1], square]))
+        if judge(tokens[None], world, "train").kinds[0] == "impossible":
+            return i
+    return None
+
+
+def _reason(texts: list[str], first: int | None) -> str:
+    if first is None:
+        return "the context is possible, but its variables cannot belong to one structure"
+    other = [text for text in texts[:first] if text[:ANSWER] == texts[first][:ANSWER]]
+    if other:
+        return f"the same pair had another answer before ({other[0]})"
+    return "no choice of structures and assignment satisfies it together with the facts before it"
+
+
+def _advice(prompt: np.ndarray, world: World, query: Query) -> str:
+    if world.reserved is not None:
+        open_world = replace(world, reserved=None)
+        if judge(prompt, open_world, query).kinds[0] != "impossible":
+            return f"it makes the reserved variable {world.reserved!r} an identity; use a world with reserved none"
+    return "check this fact, or name the structures that it comes from"
+
+
+def _fact_texts(prompt: np.ndarray, world: World) -> list[str]:
+    """Every fact of one prompt with its comma; the query ends in '='."""
+    text = world.vocabulary.decode(prompt)[0]
+    return [text[i : i + FACT_LENGTH] for i in range(0, len(text), FACT_LENGTH)]

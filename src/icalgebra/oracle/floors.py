@@ -1,0 +1,39 @@
+"""The least loss anyone could have on a whole sequence, slot by slot: what is above it is a model's regret.
+
+Every fact is drawn independently (the law of `train`). With Z the probability of the facts before:
+
+    left     P(a)      = P(facts, left a) / Z
+    right    P(b | a)  = P(facts, pair ab) / P(facts, left a)
+    answer   P(c | ab) = the posterior                           and P(facts, ab=c) is the next Z
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from icalgebra.errors import InputError
+from icalgebra.oracle.arrays import oracle_arrays
+from icalgebra.oracle.posteriors import checked_facts, named
+from icalgebra.oracle.rows import weigh_slots
+from icalgebra.vocabulary import FACT_LENGTH
+from icalgebra.world import World
+
+
+def slot_floors(tokens: np.ndarray, world: World) -> np.ndarray:
+    """−log of the exact probability of each left, right and answer token, [n, k, 3] in nats; tokens [n, 5k].
+
+    From the first fact that the world cannot produce on, the floor is infinite.
+    """
+    tokens = np.atleast_2d(np.asarray(tokens))
+    if tokens.shape[1] % FACT_LENGTH:
+        raise InputError("floors are those of whole sequences; the last fact lacks its answer")
+    facts = checked_facts(tokens, world)
+    log_left, log_pair, log_answer = np.empty((3, *facts.shape[:2]))
+    kinds = np.empty(facts.shape[:2], dtype=np.int64)
+    weigh_slots(oracle_arrays(world), facts, log_left, log_pair, log_answer, kinds)
+    named(kinds)  # refuses a context that cannot be counted
+    with np.errstate(invalid="ignore"):
+        log_fact = log_pair + log_answer
+        log_before = np.concatenate([np.zeros((len(facts), 1)), log_fact[:, :-1]], axis=1)
+        floors = -np.stack([log_left - log_before, log_pair - log_left, log_answer], axis=2)
+    return np.where(np.isnan(floors), np.inf, floors)

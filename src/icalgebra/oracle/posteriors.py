@@ -1,0 +1,147 @@
+"""Posteriors, kinds and ceilings of batches of queries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from icalgebra.errors import InputError, unknown
+from icalgebra.oracle.arrays import oracle_arrays
+from icalgebra.oracle.rows import TOO_MANY_BLOCKS, weigh_each, weigh_last_after_prefixes, weigh_rows
+from icalgebra.sequences import Sequences
+from icalgebra.vocabulary import FACT_LENGTH, facts_of
+from icalgebra.world import World
+
+Query = Literal["holdout", "train"]
+Ask = Literal["last", "each"]
+QUERIES: tuple[Query, ...] = ("train", "holdout")  # in the order of the kernels' modes
+KINDS = np.array(["impossible", "guess", "entailed"])
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """Posteriors [..., N] and kinds [...]: entailed (one answer has probability 1), guess, or impossible (a zero row).
+
+    log_weights [n]: log of the joint probability of context and query pair, where one query a row was asked.
+    """
+
+    probabilities: np.ndarray
+    kinds: np.ndarray
+    log_weights: np.ndarray | None = None
+
+
+def posterior(tokens: np.ndarray, world: World, query: Query = "holdout") -> np.ndarray:
+    """The exact posterior over the answer, [n, N]; tokens [n, 5k−1] end in the query's '='. A zero row: impossible."""
+    return judge(tokens, world, query).probabilities
+
+
+def judge(tokens: np.ndarray, world: World, query: Query = "holdout") -> Judgement:
+    """The posterior of every query and its kind."""
+    facts, queries = split_query(tokens, world)
+    n = len(facts)
+    probabilities, log_weights = np.zeros((n, world.n_variables)), np.empty(n)
+    kinds = np.empty(n, dtype=np.int64)
+    weigh_rows(oracle_arrays(world), facts, queries, mode_of(query), probabilities, kinds, log_weights)
+    return Judgement(probabilities, named(kinds), log_weights)
+
+
+def judge_by_facts(tokens: np.ndarray, world: World, query: Query = "holdout", ask: Ask | None = None) -> Judgement:
+    """Judgements after every prefix, [n, k, N] and [n, k]: place j has j facts of context.
+
+    ask "last": the last query after each prefix (the rule for holdout); "each": every fact as the query to the facts
+    before it (the rule for train). "last" with query "train" is the view of one who does not know what is held out.
+    """
+    facts, queries = split_query(tokens, world)
+    n, k = len(facts), facts.shape[1] + 1
+    probabilities, kinds = np.zeros((n, k, world.n_variables)), np.empty((n, k), dtype=np.int64)
+    arrays, mode = oracle_arrays(world), mode_of(query)
+    if asks_each(query, ask):
+        weigh_each(arrays, with_queries(facts, queries), mode, probabilities, kinds)
+    else:
+        weigh_last_after_prefixes(arrays, facts, queries, mode, probabilities, kinds)
+    return Judgement(probabilities, named(kinds))
+
+
+def posterior_by_facts(
+    tokens: np.ndarray, world: World, query: Query = "holdout", ask: Ask | None = None
+) -> np.ndarray:
+    """The posterior after every prefix of 0 … k−1 context facts, [n, k, N]; see judge_by_facts."""
+    return judge_by_facts(tokens, world, query, ask).probabilities
+
+
+def oracle_predictor(world: World, query: Query = "holdout") -> Callable[[np.ndarray], np.ndarray]:
+    """The oracle as a Predictor: tokens [n, 5k−1] -> probabilities [n, N]."""
+    oracle_arrays(world)  # refuse now rather than at the first call
+    mode_of(query)
+    return lambda tokens: posterior(tokens, world, query)
+
+
+@dataclass(frozen=True, eq=False)
+class Ceiling:
+    """Per sequence and context size 1 … k−1: expected accuracy (max p), the credit won, and whether it was entailed."""
+
+    expected: np.ndarray
+    hits: np.ndarray
+    entailed: np.ndarray
+
+
+def ceiling_hits(sequences: Sequences, query: Query = "holdout", ask: Ask | None = None) -> Ceiling:
+    """The best possible accuracy by context size; equally likely best answers share the credit."""
+    judged = judge_by_facts(sequences.prompts, sequences.world, query, ask)
+    p = judged.probabilities[:, 1:]
+    every = sequences.facts[:, 1:, 2]
+    truth = every if asks_each(query, ask) else np.broadcast_to(every[:, -1:], every.shape)
+    best = p.max(axis=-1, keepdims=True)
+    tied = (p >= best * (1 - 1e-9)) & (best > 0)
+    won = np.take_along_axis(tied, truth[..., None].astype(np.int64), axis=-1)[..., 0]
+    hits = won / np.maximum(tied.sum(axis=-1), 1)
+    return Ceiling(best[..., 0], hits, judged.kinds[:, 1:] == "entailed")
+
+
+def asks_each(query: Query, ask: Ask | None) -> bool:
+    """Whether every fact is a query, not only the last: what `ask` says, or else what the kind of query suggests."""
+    if ask not in (None, "last", "each"):
+        raise unknown("ask", str(ask), ("last", "each"))
+    return (ask or ("each" if query == "train" else "last")) == "each"
+
+
+def split_query(tokens: np.ndarray, world: World) -> tuple[np.ndarray, np.ndarray]:
+    """Tokens [n, 5k−1] to context facts [n, k−1, 3] and queries [n, 2]; malformed tokens raise InputError."""
+    tokens = np.atleast_2d(np.asarray(tokens))
+    if (tokens.shape[1] + 1) % FACT_LENGTH or (tokens[:, -1] != world.vocabulary.equals).any():
+        raise InputError("the oracle takes sequences whose last fact lacks its answer: …,xy=")
+    facts = checked_facts(np.pad(tokens, ((0, 0), (0, 1))), world)
+    return np.ascontiguousarray(facts[:, :-1]), np.ascontiguousarray(facts[:, -1, :2])
+
+
+def checked_facts(tokens: np.ndarray, world: World) -> np.ndarray:
+    """Tokens [n, 5k] to facts [n, k, 3]; the kernels index with them, so every token must be a variable."""
+    facts = np.ascontiguousarray(facts_of(tokens), dtype=np.int64)
+    if facts.size and not 0 <= facts.min() <= facts.max() < world.n_variables:
+        raise InputError(f"a fact has a token that is no variable of this world ({world.vocabulary.variables})")
+    return facts
+
+
+def with_queries(facts: np.ndarray, queries: np.ndarray) -> np.ndarray:
+    """The context facts [n, k−1, 3] and the query as a last fact whose answer is not read."""
+    last = np.concatenate([queries, np.zeros_like(queries[:, :1])], axis=1)
+    return np.concatenate([facts, last[:, None]], axis=1)
+
+
+def mode_of(query: str) -> int:
+    if query not in QUERIES:
+        raise unknown("query", query, QUERIES)
+    return QUERIES.index(query)
+
+
+def named(kinds: np.ndarray) -> np.ndarray:
+    """Kinds as words; a context in too many unconnected parts is refused."""
+    if (kinds == TOO_MANY_BLOCKS).any():
+        raise InputError(
+            "a context falls into too many unconnected parts to be counted exactly; "
+            "give facts that share more variables, or take a world of fewer structures"
+        )
+    return KINDS[kinds]
