@@ -17,14 +17,14 @@ PACKAGE = ROOT / "src" / "icalgebra"
 # From the ground up. Imports stay on their storey or go down.
 STOREYS = [
     "errors files statistics axioms vocabulary randomness random_tables structures table_files",
-    "world sampler sequences",
+    "world sequences texts",
     "solvers",
-    "distributions dataset",
+    "sampler distributions dataset",
     "oracle model",
-    "evaluate",
+    "evaluate results",
     "train",
     "interp",
-    "experiments",
+    "experiments claims",
     "figures report",
     "benchmarks cli explorer",
 ]

@@ -9,9 +9,10 @@ from typing import Literal
 
 from rich.console import Console
 
-from icalgebra.errors import unknown
-from icalgebra.experiments import EXPERIMENTS, run_experiment
+from icalgebra.experiments import EXPERIMENTS, experiment, run_experiment
+from icalgebra.experiments.subject import Subject, load_subject
 from icalgebra.results import write_result
+from icalgebra.train.distributed import choose_device
 
 COMMITTED = Path("results")
 
@@ -27,6 +28,10 @@ class Reproduce:
     out: Path = Path("build/report")
     """Where results and page go."""
     seed: int = 0
+    model: str = "small"
+    """The model to ask: a shipped one's name, a run folder, a checkpoint folder or a .safetensors file."""
+    device: str | None = None
+    """cpu, cuda, …; CUDA where there is one unless told."""
     json: bool = False
     """Print where things are as JSON."""
 
@@ -39,18 +44,23 @@ class Reproduce:
         if self.tier == "quick":
             console.print(f"{len(names)} experiments, about {expected:.0f} s")
         fresh = self.out / "results"
+        subject = self._subject(names)
         for i, name in enumerate(names, start=1):
-            experiment = EXPERIMENTS[name]
-            with console.status(f"{i}/{len(names)} {name}: {experiment.title} (about {experiment.seconds:.0f} s)"):
-                result = run_experiment(name, self.tier, self.seed)
+            asked = EXPERIMENTS[name]
+            with console.status(f"{i}/{len(names)} {name}: {asked.title} (about {asked.seconds:.0f} s)"):
+                result = run_experiment(name, self.tier, self.seed, subject)
             write_result(fresh, result)
             console.print(f"{i}/{len(names)} {name}: done in {result.provenance['seconds']} s")
         page = build_report(self.out, fresh, COMMITTED if COMMITTED.is_dir() else None)
         print(json.dumps({"report": str(page), "results": str(fresh)}) if self.json else f"report: {page}")
 
+    def _subject(self, names: list[str]) -> Subject | None:
+        if not any(EXPERIMENTS[name].about_model for name in names):
+            return None
+        return load_subject(self.model, choose_device(self.device))
+
     def _names(self) -> list[str]:
         if self.only is None:
             return list(EXPERIMENTS)
-        if self.only not in EXPERIMENTS:
-            raise unknown("experiment", self.only, EXPERIMENTS)
+        experiment(self.only)
         return [self.only]

@@ -1,6 +1,7 @@
-"""One file per question the paper asks. An experiment is run(settings) -> Result; the table below names them all.
+"""One file per question the paper asks. The table below names them all.
 
-Settings come in two tiers: quick for two cores and a few minutes, full for the committed results.
+An experiment is run(tier, seed, **settings) -> Result; one about a model also gets `subject`. Settings have two tiers:
+quick for two cores and a few minutes, full for the committed results.
 """
 
 from __future__ import annotations
@@ -12,16 +13,17 @@ from time import perf_counter
 from typing import Any
 
 from icalgebra.errors import unknown
+from icalgebra.experiments.subject import Subject
 from icalgebra.results import Result, provenance
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is asked, by which module, on what; seconds is what the quick tier takes on two cores."""
+    """What is asked, by which module, of data alone or of a model; seconds is the quick tier's time on two cores."""
 
     module: str
     title: str
-    model: bool
+    about_model: bool
     seconds: float
     quick: dict[str, Any]
     full: dict[str, Any]
@@ -34,24 +36,25 @@ EXPERIMENTS: dict[str, Experiment] = {
     "coverage": Experiment(
         "icalgebra.experiments.coverage",
         "What could the five mechanisms answer?",
-        model=False,
-        seconds=10,
+        about_model=False,
+        seconds=5,
         quick={"n": 2000},
         full={"n": 20_000},
     ),
 }
 
 
-def run_experiment(name: str, tier: str, seed: int = 0) -> Result:
-    """Run one experiment of the table and stamp it with where and when."""
+def experiment(name: str) -> Experiment:
     if name not in EXPERIMENTS:
         raise unknown("experiment", name, EXPERIMENTS)
-    experiment = EXPERIMENTS[name]
+    return EXPERIMENTS[name]
+
+
+def run_experiment(name: str, tier: str, seed: int = 0, subject: Subject | None = None) -> Result:
+    """Run one experiment of the table and stamp it with where and when."""
+    chosen = experiment(name)
     begin = perf_counter()
-    run: Callable[..., Result] = import_module(experiment.module).run
-    result = run(tier=tier, seed=seed, **experiment.settings(tier))
-    return _stamped(result, perf_counter() - begin)
-
-
-def _stamped(result: Result, seconds: float) -> Result:
-    return Result(**{**vars(result), "provenance": provenance(seconds)})
+    run: Callable[..., Result] = import_module(chosen.module).run
+    about = {"subject": subject} if chosen.about_model else {}
+    result = run(tier=tier, seed=seed, **about, **chosen.settings(tier))
+    return Result(**{**vars(result), "provenance": provenance(perf_counter() - begin)})

@@ -1,0 +1,54 @@
+"""The model an experiment is about, with what is needed to ask it: its world, its length, its name and hash."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from icalgebra.evaluate import Predictor
+from icalgebra.model.checkpoints import as_predictor, find_checkpoint
+from icalgebra.model.transformer import Transformer
+from icalgebra.train.config import TrainConfig
+from icalgebra.world import World
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """`name` is the folder its results go to: the preset's for a shipped model, the run folder's otherwise."""
+
+    name: str
+    model: Transformer
+    config: TrainConfig
+
+    @property
+    def world(self) -> World:
+        """The world it was trained in."""
+        return self.config.world
+
+    @property
+    def device(self) -> torch.device:
+        return self.model.unembedding.device
+
+    @cached_property
+    def predictor(self) -> Predictor:
+        return as_predictor(self.model, 64 if self.device.type == "cpu" else 256)
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 over the weights, in a fixed order."""
+        digest = hashlib.sha256()
+        for name, tensor in sorted(self.model.state_dict().items()):
+            digest.update(name.encode())
+            digest.update(np.ascontiguousarray(tensor.detach().float().cpu().numpy()).tobytes())
+        return digest.hexdigest()
+
+
+def load_subject(source: str = "small", device: str | torch.device = "cpu") -> Subject:
+    """A shipped model's name, a run folder, a checkpoint folder or a file."""
+    checkpoint = find_checkpoint(source)
+    return Subject(Path(source).stem, checkpoint.model(device), TrainConfig.from_dict(checkpoint.config))
