@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # workers that share two cores only get in each other's way
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / ".numba_cache"))
 
 from hypothesis import HealthCheck, settings

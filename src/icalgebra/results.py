@@ -38,13 +38,13 @@ class Curve:
     n: list[int]
 
     @staticmethod
-    def of(x: Iterable[float], estimates: Sequence[Estimate]) -> Curve:
+    def of(x: Iterable[float | int], estimates: Sequence[Estimate]) -> Curve:
         columns = zip(*[(e.value, e.low, e.high, e.n) for e in estimates], strict=True)
         y, low, high, n = (list(column) for column in columns)
         return Curve(list(x), y, low, high, n)
 
     @staticmethod
-    def of_hits(hits: np.ndarray, x: Iterable[float]) -> Curve:
+    def of_hits(hits: np.ndarray, x: Iterable[float | int]) -> Curve:
         """The share of hits in each column, against x."""
         return Curve.of(x, [proportion(float(column.sum()), len(column)) for column in np.asarray(hits).T])
 

@@ -16,14 +16,14 @@ class Estimate:
     high: float
     n: int
 
-    def scaled(self, factor: float) -> Estimate:
+    def scaled(self, factor: float | int) -> Estimate:
         return Estimate(self.value * factor, self.low * factor, self.high * factor, self.n)
 
     def to_dict(self) -> dict[str, float | int]:
         return asdict(self)
 
 
-def proportion(successes: float, n: int) -> Estimate:
+def proportion(successes: float | int, n: int) -> Estimate:
     """A share with Wilson's interval, which stays sensible at 0 and 1."""
     if n == 0:
         return Estimate(float("nan"), 0.0, 1.0, 0)
