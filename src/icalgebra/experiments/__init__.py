@@ -41,6 +41,14 @@ EXPERIMENTS: dict[str, Experiment] = {
         quick={"n": 2000},
         full={"n": 20_000},
     ),
+    "ceiling": Experiment(
+        "icalgebra.experiments.ceiling",
+        "How well could anyone answer?",
+        about_model=False,
+        seconds=25,
+        quick={"n": 400, "n_structure": 100},
+        full={"n": 4000, "n_structure": 1000},
+    ),
 }
 
 

@@ -15,6 +15,7 @@ from icalgebra import __version__
 from icalgebra.claims import load_claims
 from icalgebra.errors import InputError
 from icalgebra.experiments import EXPERIMENTS
+from icalgebra.figures import ceiling as ceiling_figures
 from icalgebra.figures import coverage as coverage_figures
 from icalgebra.figures import svg
 from icalgebra.files import write_text
@@ -39,6 +40,11 @@ SECTIONS = (
         "coverage",
         ("C1", "C2", "B2", "L3d"),
         {"stacked": coverage_figures.stacked, "beside_published": coverage_figures.beside_published},
+    ),
+    Section(
+        "ceiling",
+        ("O1",),
+        {"beside_solvers": ceiling_figures.beside_solvers, "by_structure": ceiling_figures.by_structure},
     ),
 )
 
