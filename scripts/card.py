@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (the card is prose, wrapped where it is read)
 """Write the model card of a shipped model from its own files: python scripts/card.py FOLDER."""
 
 from __future__ import annotations
