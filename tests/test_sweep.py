@@ -162,17 +162,18 @@ def test_a_run_that_keeps_dying_is_given_up_and_told(tmp_path: Path, capsys: pyt
     assert log.read_text().count("at step") == 2
 
 
-def test_a_run_has_one_writer(tmp_path: Path) -> None:
-    entry = four_runs(tmp_path)[0]
-    folder = entry.folder(tmp_path)
+def test_a_run_has_one_writer_and_is_not_done_twice(whole: Path) -> None:
+    entry = load_sweep(whole / "manifest.jsonl")[0]
+    folder = entry.folder(whole)
+    written = (folder / "done.json").stat().st_ino
     second = threading.Thread(target=run_entry, args=(entry, folder, "cpu"))
     with held(folder):
         second.start()
         second.join(0.3)
         assert second.is_alive()
-        assert not (folder / "config.json").exists()
-    second.join()
-    assert finished(entry, folder) is not None
+    second.join(10)
+    assert not second.is_alive()
+    assert (folder / "done.json").stat().st_ino == written
 
 
 def test_a_half_written_or_foreign_done_file_counts_for_nothing(whole: Path, tmp_path: Path) -> None:

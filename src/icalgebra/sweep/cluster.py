@@ -69,7 +69,7 @@ def _connect(ray: Any, slots: int) -> None:
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "error"}
     address = os.environ.get("RAY_ADDRESS")
     if address:
-        ray.init(address, **quiet)
+        _join(ray, address, quiet)
         return
     ray.init(
         "local",
@@ -79,3 +79,10 @@ def _connect(ray: Any, slots: int) -> None:
         _node_ip_address="127.0.0.1",
         **quiet,
     )
+
+
+def _join(ray: Any, address: str, quiet: dict[str, Any]) -> None:
+    try:
+        ray.init(address, **quiet)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        raise InputError(f"no Ray cluster answers at RAY_ADDRESS={address}") from error

@@ -19,8 +19,10 @@ from icalgebra.sweep.manifest import Entry
 from icalgebra.sweep.task import run_entry
 
 LOG = "log.txt"
-# Forked from a server that has the imports behind it, and never from a process that has used CUDA.
+# Forked from a server that has the imports behind it and has not touched CUDA. torch imports its compiler with the
+# first optimiser, which costs as much as all the rest.
 PROCESSES = multiprocessing.get_context("forkserver")
+PROCESSES.set_forkserver_preload(["icalgebra.sweep.task", "torch._dynamo"])
 
 
 class LocalWorkers:
@@ -29,7 +31,6 @@ class LocalWorkers:
             raise InputError(f"a sweep needs at least one worker, not {slots}")
         self.slots, self.devices = slots, devices or [None]
         self.running: dict[int, tuple[ForkServerProcess, Entry, str | None]] = {}  # by sentinel
-        PROCESSES.set_forkserver_preload(["icalgebra.sweep.task"])
 
     def start(self, entry: Entry, folder: Path) -> None:
         in_use = [device for _, _, device in self.running.values()]
