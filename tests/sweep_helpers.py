@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,7 @@ from icalgebra.sweep import Entry, Status, load_sweep
 from training_helpers import MICRO
 
 # The ladder keeps the checkpoint of step 1 for good: a run that began anew would write it anew.
-COURSE = MICRO.with_changes(steps=40, eval_every=10, checkpoint_every=4, ladder=2)
+COURSE = MICRO.with_changes(steps=40, eval_every=20, checkpoint_every=8, ladder=2)
 FOUR = {"config": "base.json", "seeds": [0, 1], "grid": {"p_mix": [0.3, 0.7]}, "evaluate": {"stop": {"draw": "stop"}}}
 
 
@@ -53,21 +54,22 @@ def wait_for(condition: Callable[[], Any], seconds: float = 60.0) -> Any:
     return found
 
 
-class Killer:
-    """Watches a sweep and kills, once, the process that runs one of its runs."""
+class Killer(threading.Thread):
+    """Kills, once, the process that runs one of a sweep's runs, as soon as there is a checkpoint to go on from."""
 
     def __init__(self, out: Path) -> None:
-        self.out, self.victim, self.begun = out, None, 0
+        super().__init__(daemon=True)
+        self.out = out
+        self.start()
 
-    def __call__(self, status: Status) -> None:
-        runs = under_way(self.out) if status.running and not self.victim else []
-        if runs:
-            self.victim, self.begun = runs[0], first_checkpoint(runs[0]).stat().st_ino
-            os.kill(int((runs[0] / "holder").read_text().split()[1]), signal.SIGKILL)
+    def run(self) -> None:
+        self.victim = wait_for(lambda: under_way(self.out))[0]
+        self.begun = first_checkpoint(self.victim).stat().st_ino
+        os.kill(int((self.victim / "holder").read_text().split()[1]), signal.SIGKILL)
 
     def check(self, status: Status) -> None:
         """It died once, went on from its checkpoint, and every run was counted once."""
-        assert self.victim is not None, "nothing was killed"
+        assert not self.is_alive(), "nothing was killed"
         assert status.deaths == {self.victim.name: 1}
         assert first_checkpoint(self.victim).stat().st_ino == self.begun
         assert not status.failed

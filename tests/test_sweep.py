@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from icalgebra.cli import main
 from icalgebra.errors import InputError
 from icalgebra.figures import published
 from icalgebra.sweep import LocalWorkers, load_sweep, run_sweep, sweep_table, write_manifest
+from icalgebra.sweep.local import PROCESSES
 from icalgebra.sweep.outcome import finished, steps_to
 from icalgebra.sweep.task import held, run_entry
 from sweep_helpers import COURSE, FOUR, Killer, described, first_checkpoint, four_runs, rows, under_way, wait_for
@@ -96,12 +96,16 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def swept(file: Path, out: Path, *options: str) -> int:
-    return exit_code("sweep", str(file), "--out", str(out), "--workers", "2", "--device", "cpu", *options)
+    return exit_code(*arguments(file, out), *options)
 
 
-def exit_code(*arguments: str) -> int:
+def arguments(file: Path, out: Path) -> list[str]:
+    return ["sweep", str(file), "--out", str(out), "--workers", "2", "--device", "cpu"]
+
+
+def exit_code(*given: str) -> int:
     with pytest.raises(SystemExit) as stopped:
-        main(list(arguments))
+        main(list(given))
     return int(stopped.value.code or 0)
 
 
@@ -124,14 +128,13 @@ def test_a_sweep_broken_off_and_resumed_ends_in_the_same_table(
     whole: Path, tmp_path: Path, blow: signal.Signals
 ) -> None:
     file, out = described(tmp_path, FOUR), tmp_path / "out"
-    command = [sys.executable, "-m", "icalgebra", "sweep", str(file), "--out", str(out), "--workers", "2"]
-    sweep = subprocess.Popen([*command, "--device", "cpu"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    sweep = PROCESSES.Process(target=main, args=(arguments(file, out),))
+    sweep.start()
     wait_for(lambda: under_way(out))
-    sweep.send_signal(blow)
-    _, said = sweep.communicate(timeout=60)
-    if blow == signal.SIGINT:
-        assert (sweep.returncode, said) == (130, b"icalgebra: interrupted\n")
-        assert len(rows(out)) == 4
+    os.kill(sweep.pid, blow)
+    sweep.join(60)
+    assert sweep.exitcode == (130 if blow == signal.SIGINT else -blow)
+    assert (out / "table.json").exists() == (blow == signal.SIGINT)
     broken_off = {run: first_checkpoint(run).stat().st_ino for run in under_way(out)}
     assert broken_off
     assert swept(file, out) == 0
@@ -141,7 +144,7 @@ def test_a_sweep_broken_off_and_resumed_ends_in_the_same_table(
 
 def test_a_killed_worker_is_tried_again_from_its_checkpoint(whole: Path, tmp_path: Path) -> None:
     entries, killer = four_runs(tmp_path), Killer(tmp_path)
-    status = run_sweep(entries, tmp_path, LocalWorkers(2, ["cpu"]), watch=killer)
+    status = run_sweep(entries, tmp_path, LocalWorkers(2, ["cpu"]))
     killer.check(status)
     assert same_as(whole, sweep_table(entries, tmp_path))
 
@@ -235,11 +238,20 @@ def test_the_slurm_array_asks_for_a_gpu_unless_told_otherwise(tmp_path: Path) ->
     assert "#SBATCH --gpus-per-task=1\n" in script.read_text()
 
 
+def test_a_cluster_that_does_not_answer_is_told_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("ray")
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
+    assert swept(described(tmp_path, FOUR), tmp_path / "out", "--ray") == 2
+    assert capsys.readouterr().err == "icalgebra: no Ray cluster answers at RAY_ADDRESS=127.0.0.1:1\n"
+
+
 def test_a_ray_worker_killed_in_the_middle_costs_no_run_and_counts_none_twice(whole: Path, tmp_path: Path) -> None:
     pytest.importorskip("ray")
     from icalgebra.sweep.cluster import RayWorkers
 
     entries, killer = four_runs(tmp_path), Killer(tmp_path)
-    status = run_sweep(entries, tmp_path, RayWorkers(2, "cpu"), watch=killer)
+    status = run_sweep(entries, tmp_path, RayWorkers(2, "cpu"))
     killer.check(status)
     assert same_as(whole, sweep_table(entries, tmp_path))

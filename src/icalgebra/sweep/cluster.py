@@ -6,6 +6,7 @@ The nodes of a cluster share the sweep's folder and have icalgebra installed.
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -82,7 +83,10 @@ def _connect(ray: Any, slots: int) -> None:
 
 
 def _join(ray: Any, address: str, quiet: dict[str, Any]) -> None:
+    host, _, port = address.removeprefix("ray://").rpartition(":")
     try:
+        if port.isdigit():  # asked first: Ray itself would go on trying for minutes
+            socket.create_connection((host, int(port)), timeout=5).close()
         ray.init(address, **quiet)
-    except (ConnectionError, RuntimeError, ValueError) as error:
+    except OSError as error:
         raise InputError(f"no Ray cluster answers at RAY_ADDRESS={address}") from error
