@@ -44,6 +44,14 @@ EXPERIMENTS: dict[str, Experiment] = {
         quick={"n": 2000},
         full={"n": 20_000},
     ),
+    "training": Experiment(
+        "icalgebra.experiments.training",
+        "How does hold-out accuracy rise?",
+        about_model=True,
+        seconds=1,
+        quick={},
+        full={},
+    ),
     "ceiling": Experiment(
         "icalgebra.experiments.ceiling",
         "How well could anyone answer?",

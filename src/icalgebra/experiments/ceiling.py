@@ -73,7 +73,7 @@ def _published_share(ceiling: Estimate) -> Estimate:
 def _measure_soundness(
     kind: str, sequences: Sequences, queries: Queries, entailed: np.ndarray, values: dict[str, Estimate]
 ) -> None:
-    """For each mechanism, over all context sizes: how often it answers, is right, and could be sure."""
+    """For each mechanism, over all context sizes: how often it answers, is right, and is right with certainty."""
     answers = answer_sets(sequences.tokens, queries)[:, 1:]
     asked = sequences.facts[:, 1:, 2] if queries == "every" else sequences.answers[:, None]
     truth = np.uint64(1) << asked.astype(np.uint64)
@@ -81,10 +81,10 @@ def _measure_soundness(
         found = answers[:, :, place]
         if not found.any():
             continue  # copying is impossible on hold-out sequences
-        answered = found != 0
+        answered, right = found != 0, found == truth
         values[f"soundness.{kind}.{name}.answers"] = auc(answered)
-        values[f"soundness.{kind}.{name}.right"] = _share(found == truth, answered)
-        values[f"soundness.{kind}.{name}.entailed"] = _share(entailed, answered)
+        values[f"soundness.{kind}.{name}.right"] = _share(right, answered)
+        values[f"soundness.{kind}.{name}.certain"] = _share(right & entailed, answered)
 
 
 def _share(condition: np.ndarray, among: np.ndarray) -> Estimate:

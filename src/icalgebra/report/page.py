@@ -18,6 +18,7 @@ from icalgebra.experiments import EXPERIMENTS
 from icalgebra.figures import ceiling as ceiling_figures
 from icalgebra.figures import coverage as coverage_figures
 from icalgebra.figures import svg
+from icalgebra.figures import training as training_figures
 from icalgebra.files import write_text
 from icalgebra.report.store import Judged, Store
 from icalgebra.results import Result
@@ -36,6 +37,7 @@ class Section:
 
 
 SECTIONS = (
+    Section("training", ("B3",), {"holdout": training_figures.holdout, "skills": training_figures.skills}),
     Section(
         "coverage",
         ("C1", "C2", "B2", "L3d"),
@@ -77,7 +79,9 @@ def _render(environment: Environment, section: Section, store: Store, judged: li
     template = environment.get_template(f"{section.experiment}.html.jinja")
     bodies = [
         {
-            "html": Markup(template.render(show=_shower(item.result), figures=_drawn(section, item.result))),
+            "html": Markup(
+                template.render(result=item.result, show=_shower(item.result), figures=_drawn(section, item.result))
+            ),
             "result": item.result,
             "origin": item.origin,
         }
@@ -89,6 +93,11 @@ def _render(environment: Environment, section: Section, store: Store, judged: li
         "bodies": bodies,
         "judged": [item for item in judged if item.claim.row in section.rows and item.ours is not None],
     }
+
+
+def _context(section: Section, result: Result) -> dict[str, Any]:
+    """What a section's template can use."""
+    return {"result": result, "show": _shower(result), "figures": _drawn(section, result)}
 
 
 def _drawn(section: Section, result: Result) -> dict[str, Markup]:
