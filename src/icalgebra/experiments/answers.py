@@ -81,6 +81,8 @@ def result_about(
     curves: dict[str, Curve],
     details: dict[str, Any],
 ) -> Result:
+    """The result of an experiment about a model; a share of nothing is not a measurement and is left out."""
+    values = {key: estimate for key, estimate in values.items() if estimate.n}
     command = f"icalgebra reproduce --tier {tier} --only {experiment} --model {subject.name} --seed {seed}"
     config = {**config, "world": subject.world.to_dict()}
     return Result(experiment, tier, subject.name, seed, config, command, values, curves, details, subject.hash)
