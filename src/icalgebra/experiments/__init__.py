@@ -65,7 +65,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         "How many facts does the model need?",
         about_model=True,
         seconds=90,
-        quick={"n": 48, "facts": FEW_FACTS},
+        quick={"n": 40, "facts": FEW_FACTS},
         full={"n": 400, "facts": tuple(range(2, 201))},
     ),
     "unseen_structures": Experiment(
@@ -74,7 +74,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         about_model=True,
         seconds=90,
         quick={
-            "n": 32,
+            "n": 24,
             "n_large": 0,
             "n_tables": 20,
             "facts": (5, 10, 15, 25, 50, 100, 200),
@@ -95,7 +95,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         "Which mechanisms does it show when each is asked for alone?",
         about_model=True,
         seconds=50,
-        quick={"n": 48, "facts": (5, 10, 25, 50, 100, 200)},
+        quick={"n": 40, "facts": (5, 10, 25, 50, 100, 200)},
         full={"n": 400, "facts": (5, 10, 25, 50, 75, 100, 150, 200)},
     ),
     "model_coverage": Experiment(
@@ -103,7 +103,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         "What does the model answer that the mechanisms do not?",
         about_model=True,
         seconds=40,
-        quick={"n_train": 150, "n_holdout": 80},
+        quick={"n_train": 120, "n_holdout": 64},
         full={"n_train": 2000, "n_holdout": 2000},
     ),
 }

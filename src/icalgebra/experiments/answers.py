@@ -35,7 +35,7 @@ class Answers:
         return {
             f"model.{name}": Curve.of_hits(self.model, self.facts),
             f"solvers.{name}": Curve.of_hits(self.solvers, self.facts),
-            f"ceiling.{name}": Curve.of_means(self.ceiling, self.facts),
+            f"ceiling.{name}": Curve.of_hits(self.ceiling, self.facts),
         }
 
     def at(self, k: int) -> int:

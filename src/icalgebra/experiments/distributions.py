@@ -12,7 +12,7 @@ from icalgebra.oracle import credit, posterior
 from icalgebra.oracle.posteriors import Query
 from icalgebra.results import Curve, Result
 from icalgebra.sequences import Sequences
-from icalgebra.statistics import Estimate, mean
+from icalgebra.statistics import Estimate
 
 # What the best guesser is told of the query: that its cell and the reverse were held out, or nothing.
 QUERIES: dict[str, Query] = {
@@ -33,7 +33,7 @@ def run(tier: str, seed: int, subject: Subject, n: int, facts: tuple[int, ...]) 
     for name, query in QUERIES.items():
         asked = [sample(name, n, k, seed, subject.world, stream=evaluation_stream(name)) for k in facts]
         model = [share(hits(subject.predictor, sequences)) for sequences in asked]
-        ceiling = [mean(_best_guesses(sequences, query)) for sequences in asked]
+        ceiling = [share(_best_guesses(sequences, query)) for sequences in asked]
         curves |= {f"model.{name}": Curve.of(facts, model), f"ceiling.{name}": Curve.of(facts, ceiling)}
         values |= {f"{name}.k{k}": estimate for k, estimate in zip(facts, model, strict=True)}
         values |= {f"ceiling.{name}.k{k}": estimate for k, estimate in zip(facts, ceiling, strict=True)}

@@ -72,7 +72,7 @@ def _curves(kind: str, answers: Answers, sequences: Sequences) -> dict[str, Curv
     covered = coverage(sequences.tokens, KINDS[kind], sequences.world.n_variables)  # type: ignore[arg-type]
     curves = {f"{kind}.{name}": Curve.of_hits(covered.hits(name), sizes) for name in MECHANISMS}
     curves[f"{kind}.model"] = Curve.of_hits(answers.model, sizes)
-    curves[f"{kind}.ceiling"] = Curve.of_means(answers.ceiling, sizes)
+    curves[f"{kind}.ceiling"] = Curve.of_hits(answers.ceiling, sizes)
     curves[f"{kind}.entailed"] = Curve.of_hits(answers.kinds == "entailed", sizes)
     return curves
 

@@ -22,7 +22,7 @@ from icalgebra.experiments.subject import Subject
 from icalgebra.results import Curve, Result
 from icalgebra.sequences import Sequences
 from icalgebra.solvers import MECHANISMS, answer_sets
-from icalgebra.statistics import Estimate, mean
+from icalgebra.statistics import Estimate
 from icalgebra.structures import all_groups, structure
 from icalgebra.world import World
 
@@ -94,7 +94,7 @@ def _values(prefix: str, answers: Answers) -> dict[str, Estimate]:
     shown = [k for k in SHOWN if k in answers.facts]
     values = {f"{prefix}.k{k}": share(answers.model[:, answers.at(k)]) for k in shown}
     values |= {f"solvers.{prefix}.k{k}": share(answers.solvers[:, answers.at(k)]) for k in shown}
-    values |= {f"ceiling.{prefix}.k{k}": mean(answers.ceiling[:, answers.at(k)]) for k in shown}
+    values |= {f"ceiling.{prefix}.k{k}": share(answers.ceiling[:, answers.at(k)]) for k in shown}
     impossible = answers.kinds == "impossible"
     return values | {f"impossible.{prefix}.k{k}": share(impossible[:, answers.at(k)]) for k in shown}
 
@@ -109,7 +109,7 @@ def _wider_ceiling(
     chosen = sequences[:n_large] if large else sequences
     if not len(chosen):
         return None
-    return Curve.of_means(believed(chosen, wider).hits[:, np.array(facts) - 2], facts)
+    return Curve.of_hits(believed(chosen, wider).hits[:, np.array(facts) - 2], facts)
 
 
 def _by_table(answers: Answers, sequences: Sequences) -> dict[str, Any]:

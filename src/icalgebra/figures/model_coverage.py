@@ -39,10 +39,11 @@ def _stack(panel: Any, result: Result, kind: str) -> None:
 
 def _tell(panel: Any, result: Result, kind: str) -> None:
     """The areas under the curves, ours and the published ones."""
-    ours = [100 * result.values[f"{kind}.{key}"].value for key in ("auc", "mechanisms", "ceiling")]
-    told = "AUC        ours  published\n" + "\n".join(
-        f"{name:<10} {value:4.1f}  {stated}"
-        for name, value, stated in zip(("model", "mechanisms", "ceiling"), ours, (*PUBLISHED_AUC[kind], "–"))
+    model, mechanisms, ceiling = (
+        f"{key} {100 * result.values[f'{kind}.{value}'].value:.1f}"
+        for key, value in (("model", "auc"), ("mechanisms", "mechanisms"), ("ceiling", "ceiling"))
     )
+    stated = PUBLISHED_AUC[kind]
+    told = f"AUC (published)\n{model} ({stated[0]})\n{mechanisms} ({stated[1]})\n{ceiling}"
     box = {"facecolor": "white", "alpha": 0.85, "edgecolor": "none"}
-    panel.text(0.97, 0.05, told, transform=panel.transAxes, ha="right", fontsize=8, family="monospace", bbox=box)
+    panel.text(0.97, 0.05, told, transform=panel.transAxes, ha="right", fontsize=8, bbox=box)
