@@ -21,7 +21,7 @@ from icalgebra.model.transformer import Transformer
 from icalgebra.report.page import SECTIONS, build_report
 from icalgebra.results import Result, write_result
 from icalgebra.solvers import solver
-from icalgebra.statistics import share_among
+from icalgebra.statistics import difference, proportion, share_among
 from icalgebra.structures import structure
 from icalgebra.train import TrainConfig
 from icalgebra.world import World
@@ -129,6 +129,14 @@ def test_cancellation_decides_what_was_chosen() -> None:
     prompts, answers = unseen_structures.decided_by_cancellation(world, 20, 50, seed=0)
     assert len(prompts) == 20
     assert (solver("cancel")(prompts)[np.arange(20), answers] == 1.0).all()
+
+
+def test_a_difference_is_never_certain() -> None:
+    same = difference(proportion(40, 40), proportion(40, 40))
+    assert same.low < same.value == 0.0 < same.high
+    # Newcombe (1998), his example of method 10 without pairing: 56/70 against 48/80
+    found = difference(proportion(56, 70), proportion(48, 80))
+    assert (found.low, found.high) == (pytest.approx(0.0524, abs=1e-4), pytest.approx(0.3339, abs=1e-4))
 
 
 def test_interpolation_and_shares() -> None:

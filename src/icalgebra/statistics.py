@@ -42,6 +42,14 @@ def mean(values: np.ndarray) -> Estimate:
     return Estimate(centre, centre - float(half), centre + float(half), n)
 
 
+def difference(one: Estimate, other: Estimate) -> Estimate:
+    """Of two shares, by Newcombe's method: Wilson's intervals put together; cautious where they go together."""
+    below = np.hypot(one.value - one.low, other.high - other.value)
+    above = np.hypot(one.high - one.value, other.value - other.low)
+    centre = one.value - other.value
+    return Estimate(centre, centre - float(below), centre + float(above), min(one.n, other.n))
+
+
 def predicate(holds: bool, n: int) -> Estimate:
     """A yes or no as 1 or 0, with the number of observations it was read from."""
     return Estimate(float(holds), float(holds), float(holds), n)

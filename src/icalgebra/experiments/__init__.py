@@ -65,7 +65,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         "How many facts does the model need?",
         about_model=True,
         seconds=90,
-        quick={"n": 40, "facts": FEW_FACTS},
+        quick={"n": 32, "facts": FEW_FACTS},
         full={"n": 400, "facts": tuple(range(2, 201))},
     ),
     "unseen_structures": Experiment(
@@ -83,7 +83,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         },
         full={
             "n": 200,
-            "n_large": 10,
+            "n_large": 20,
             "n_tables": 20,
             "facts": tuple(range(5, 201)),
             "cancel_facts": (10, 25, 50, 75, 100, 150, 200),

@@ -15,7 +15,7 @@ from icalgebra.experiments.answers import Answers, ask, result_about, within_rea
 from icalgebra.experiments.decline import measure_decline, prevalence
 from icalgebra.experiments.subject import Subject
 from icalgebra.results import Curve, Result
-from icalgebra.statistics import Estimate, auc, mean, predicate, proportion
+from icalgebra.statistics import Estimate, auc, difference, predicate, proportion
 
 MIXTURE = "mixture"
 PUBLISHED_FACTS = tuple(range(2, 199, 2))  # Figure 2a's grid
@@ -58,8 +58,7 @@ def _values(name: str, answers: Answers) -> dict[str, Estimate]:
     }
     values |= {f"at.{k}.{name}": _accuracy(hits, answers.at(k)) for k in SHOWN if k in answers.facts}
     if name in FALLS_FROM and FALLS_FROM[name] in answers.facts:
-        high, low = hits[:, answers.at(FALLS_FROM[name])], hits[:, -1]
-        values[f"{name}_fall"] = mean(high.astype(float) - low)
+        values[f"{name}_fall"] = difference(_accuracy(hits, answers.at(FALLS_FROM[name])), _accuracy(hits, -1))
         values[f"{name}_falls"] = predicate(values[f"{name}_fall"].low > 0, len(hits))
     return values
 

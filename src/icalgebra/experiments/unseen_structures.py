@@ -22,7 +22,7 @@ from icalgebra.experiments.subject import Subject
 from icalgebra.results import Curve, Result
 from icalgebra.sequences import Sequences
 from icalgebra.solvers import MECHANISMS, answer_sets
-from icalgebra.statistics import Estimate
+from icalgebra.statistics import Estimate, difference
 from icalgebra.structures import all_groups, structure
 from icalgebra.world import World
 
@@ -31,7 +31,7 @@ CLASSES = {"semigroup": "Semigroup", "quasigroup": "Quasigroup", "magma": "Magma
 PUBLISHED_GROUPS = ("C4xC2", "Q8", "C2xC2xC2")
 CONTROLS = ("C8", "D4")  # order 8, seen in training
 SHOWN = (5, 10, 25, 50, 100, 200)
-LARGEST_WITH_MANY = 12  # above this order the wider ceiling takes about a second a sequence
+LARGEST_WITH_MANY = 15  # above this order the wider ceiling takes up to a second a sequence, below it milliseconds
 KINDS = ("holdout", "train")
 
 
@@ -152,11 +152,3 @@ def decided_by_cancellation(world: World, n: int, k: int, seed: int) -> tuple[np
     found = answer_sets(drawn.tokens, "last", world.n_variables)[:, -1, MECHANISMS.index("cancel")]
     decided = np.flatnonzero(found == np.uint64(1) << drawn.answers.astype(np.uint64))[:n]
     return drawn.prompts[decided], drawn.answers[decided]
-
-
-def difference(one: Estimate, other: Estimate) -> Estimate:
-    """Of two independent shares, by Newcombe's method: Wilson's intervals put together."""
-    below = np.hypot(one.value - one.low, other.high - other.value)
-    above = np.hypot(one.high - one.value, other.value - other.low)
-    centre = one.value - other.value
-    return Estimate(centre, centre - float(below), centre + float(above), min(one.n, other.n))
