@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from icalgebra.distributions import sample
-from icalgebra.oracle import ceiling_hits
+from icalgebra.oracle import Ceiling, ceiling_hits
 from icalgebra.oracle.posteriors import Query
 from icalgebra.results import Curve, Result
 from icalgebra.sequences import Sequences
@@ -29,15 +29,15 @@ def run(tier: str, seed: int, n: int, n_structure: int) -> Result:
     curves: dict[str, Curve] = {}
     for setting, world in SETTINGS.items():
         holdout = sample("holdout", n, N_FACTS, seed, world, stream="ceiling/holdout")
-        entailed = _measure(f"{setting}.holdout", holdout, "holdout", values, curves)
+        ceiling = _measure(f"{setting}.holdout", holdout, "holdout", values, curves)
         values[f"{setting}.holdout.published_model_share"] = _published_share(values[f"{setting}.holdout.ceiling"])
         if setting == "p7":
-            _measure_soundness("holdout", holdout, "last", entailed, values)
+            _measure_mechanisms("holdout", holdout, "last", ceiling, values)
             unaware = ceiling_hits(holdout, "train", "last")
             values["p7.holdout.unaware"] = auc(unaware.hits)
     train = sample("train", n, N_FACTS, seed, stream="ceiling/train")
-    entailed = _measure("p7.train", train, "train", values, curves)
-    _measure_soundness("train", train, "every", entailed, values)
+    ceiling = _measure("p7.train", train, "train", values, curves)
+    _measure_mechanisms("train", train, "every", ceiling, values)
     for name in PAPER_STRUCTURES:
         curves[f"structure.{name}"] = _structure_ceiling(name, n_structure, seed, values)
     worlds = {name: world.to_dict() for name, world in SETTINGS.items()}
@@ -48,8 +48,8 @@ def run(tier: str, seed: int, n: int, n_structure: int) -> Result:
 
 def _measure(
     prefix: str, sequences: Sequences, query: Query, values: dict[str, Estimate], curves: dict[str, Curve]
-) -> np.ndarray:
-    """The ceiling, the entailed share and the mechanisms' union on one kind of sequences; what was entailed."""
+) -> Ceiling:
+    """The ceiling, the entailed share and the mechanisms' union on one kind of sequences."""
     ceiling = ceiling_hits(sequences, query)
     solved = coverage(sequences.tokens, "every" if query == "train" else "last").hits("total")
     values[f"{prefix}.ceiling"] = auc(ceiling.expected)
@@ -62,7 +62,7 @@ def _measure(
     curves[f"{prefix}.ceiling"] = Curve.of_means(ceiling.expected, _sizes(solved))
     curves[f"{prefix}.entailed"] = Curve.of_hits(ceiling.entailed, _sizes(solved))
     curves[f"{prefix}.solvers"] = Curve.of_hits(solved, _sizes(solved))
-    return ceiling.entailed
+    return ceiling
 
 
 def _published_share(ceiling: Estimate) -> Estimate:
@@ -70,10 +70,11 @@ def _published_share(ceiling: Estimate) -> Estimate:
     return Estimate(PUBLISHED_MODEL / ceiling.value, *bounds, ceiling.n)
 
 
-def _measure_soundness(
-    kind: str, sequences: Sequences, queries: Queries, entailed: np.ndarray, values: dict[str, Estimate]
+def _measure_mechanisms(
+    kind: str, sequences: Sequences, queries: Queries, ceiling: Ceiling, values: dict[str, Estimate]
 ) -> None:
-    """For each mechanism, over all context sizes: how often it answers, is right, and is right with certainty."""
+    """For each mechanism alone, over all context sizes: how often it answers, is right, and is right with certainty;
+    and its accuracy AUC as a share of the ceiling's."""
     answers = answer_sets(sequences.tokens, queries)[:, 1:]
     asked = sequences.facts[:, 1:, 2] if queries == "every" else sequences.answers[:, None]
     truth = np.uint64(1) << asked.astype(np.uint64)
@@ -84,7 +85,8 @@ def _measure_soundness(
         answered, right = found != 0, found == truth
         values[f"soundness.{kind}.{name}.answers"] = auc(answered)
         values[f"soundness.{kind}.{name}.right"] = _share(right, answered)
-        values[f"soundness.{kind}.{name}.certain"] = _share(right & entailed, answered)
+        values[f"soundness.{kind}.{name}.certain"] = _share(right & ceiling.entailed, answered)
+        values[f"soundness.{kind}.{name}.share"] = auc_ratio(right, ceiling.expected)
 
 
 def _share(condition: np.ndarray, among: np.ndarray) -> Estimate:
