@@ -52,5 +52,5 @@ def causes(result: Result) -> Figure:
         panel.bar(places, [e.value for e in found], WIDTH, yerr=error, color=colour, alpha=0.8, label=name, capsize=2)
     panel.set_xticks(range(len(CAUSES)), list(CAUSES.values()), fontsize=8)
     panel.set(ylabel="hold-out accuracy (%)", ylim=(0, 104))
-    panel.legend(loc="lower right", ncols=2, frameon=True, framealpha=0.9)
+    legend_below(figure, panels)
     return figure

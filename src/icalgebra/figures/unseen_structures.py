@@ -14,6 +14,17 @@ ORDER_8 = ("C8", "D4", "C4xC2", "Q8", "C2xC2xC2", *CLASSES)
 SEEN = ("C8", "D4")
 WIDER = "#7fbfc4"
 COPYING = "#d99ac0"
+POINTS = (
+    ("wider.holdout", "D", WIDER, "ceiling, world with it"),
+    ("ceiling.holdout", "D", COLOURS["ceiling"], "ceiling, training world"),
+    ("solvers.holdout", "s", COLOURS["total"], "the five mechanisms"),
+    ("model.train", "o", COPYING, "model, copying allowed"),
+    ("model.holdout", "o", COLOURS["model"], "model, held out"),
+)
+READINGS = {
+    "cancel": "hold-out sequences that leave one candidate",
+    "cancel_pure": "only the needed facts, repeated up to k",
+}
 
 
 def order_8(result: Result) -> Figure:
@@ -50,44 +61,41 @@ def _title(name: str) -> str:
 def all_structures(result: Result) -> Figure:
     """Every structure at the most facts asked: model, mechanisms and both ceilings as points."""
     names = [key.removeprefix("model.holdout.") for key in result.curves if key.startswith("model.holdout.")]
-    figure, panels = axes(1, 1, (9.4, 0.2 * len(names) + 1.6))
+    figure, panels = axes(1, 1, (9.4, 0.26 * len(names) + 1.6))
     panel = panels[0][0]
     for place, name in enumerate(names):
-        for prefix, marker, colour, label in (
-            ("wider.holdout", "D", WIDER, "ceiling, world with it"),
-            ("ceiling.holdout", "d", COLOURS["ceiling"], "ceiling, training world"),
-            ("solvers.holdout", "|", COLOURS["total"], "the five mechanisms"),
-            ("model.train", "o", COPYING, "model, copying allowed"),
-            ("model.holdout", "o", COLOURS["model"], "model, held out"),
-        ):
-            _point(panel, result, f"{prefix}.{name}", -place, marker, colour, label)
+        for shift, (prefix, marker, colour, label) in enumerate(POINTS):
+            _point(panel, result, f"{prefix}.{name}", 0.3 - 0.15 * shift - place, marker, colour, label)
     panel.set_yticks([-place for place in range(len(names))], [_title(name) for name in names])
     panel.set(xlabel=f"accuracy at {result.curves[f'model.holdout.{names[0]}'].x[-1]} facts (%)", xlim=(-2, 102))
-    panel.grid(axis="y", visible=True)
-    legend_below(figure, panels, 5)
+    legend_below(figure, panels, 3)
     return figure
 
 
-def _point(panel: Any, result: Result, key: str, place: int, marker: str, colour: str, label: str) -> None:
+def _point(panel: Any, result: Result, key: str, place: float, marker: str, colour: str, label: str) -> None:
     if key not in result.curves:
         return
     curve = result.curves[key]
     value, low, high = (100 * bound[-1] for bound in (curve.y, curve.low, curve.high))
     error = [[max(0.0, value - low)], [max(0.0, high - value)]]
-    panel.errorbar(value, place, xerr=error, fmt=marker, color=colour, markersize=6, label=label, elinewidth=1)
+    panel.errorbar(value, place, xerr=error, fmt=marker, color=colour, markersize=4, label=label, elinewidth=1)
 
 
 def cancellation(result: Result) -> Figure:
     """Sequences that cancellation decides: quasigroups beside trained groups of the same order."""
-    figure, panels = axes(1, 1, (5.2, 2.8))
-    panel = panels[0][0]
-    named = {"quasigroup": ("quasigroups", COLOURS["model"]), "groups": ("C8 and D4", COLOURS["associate"])}
-    for name, (label, colour) in named.items():
-        keys = [key for key in result.values if key.startswith(f"cancel.{name}.k")]
-        found = [result.values[key].scaled(100) for key in keys]
-        error = [[e.value - e.low for e in found], [e.high - e.value for e in found]]
-        facts = [int(key.rpartition("k")[2]) for key in keys]
-        panel.errorbar(facts, [e.value for e in found], yerr=error, color=colour, marker="o", capsize=2, label=label)
-    panel.set(xlabel="facts, the query included", ylabel="accuracy (%)", ylim=(0, 102), xlim=(0, 205))
-    panel.legend(loc="lower right")
+    figure, panels = axes(1, 2, (9.4, 3.2), sharey=True)
+    for panel, (reading, title) in zip(panels[0], READINGS.items()):
+        _cancelling(panel, result, f"{reading}.quasigroup", "quasigroups", COLOURS["model"])
+        _cancelling(panel, result, f"{reading}.groups", "C8 and D4", COLOURS["associate"])
+        panel.set(title=title, xlabel="facts, the query included", ylim=(0, 103), xlim=(0, 205))
+    panels[0][0].set_ylabel("accuracy (%)")
+    legend_below(figure, panels)
     return figure
+
+
+def _cancelling(panel: Any, result: Result, prefix: str, label: str, colour: str) -> None:
+    keys = [key for key in result.values if key.startswith(f"{prefix}.k")]
+    found = [result.values[key].scaled(100) for key in keys]
+    error = [[e.value - e.low for e in found], [e.high - e.value for e in found]]
+    facts = [int(key.rpartition("k")[2]) for key in keys]
+    panel.errorbar(facts, [e.value for e in found], yerr=error, color=colour, marker="o", capsize=2, label=label)
