@@ -55,7 +55,7 @@ def summary(answers: Answers) -> dict[str, Estimate]:
         "unexplained": mean((model.astype(float) - solved).mean(axis=1)),
         "entailed": share_among(model, entailed),
         "guess": share_among(model, ~entailed),
-        "guess_ceiling": mean(answers.ceiling[~entailed]),
+        "guess_ceiling": auc_ratio(answers.ceiling * ~entailed, ~entailed),
         "solved": share_among(model, solved),
         "unexplained_below_50": share_among(few, unexplained),
         "unexplained_entailed": share_among(entailed, unexplained),
