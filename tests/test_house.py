@@ -21,7 +21,7 @@ STOREYS = [
     "solvers",
     "sampler distributions dataset",
     "oracle model",
-    "evaluate results",
+    "evaluate evaluate_by_facts results",
     "train",
     "sweep",
     "interp",

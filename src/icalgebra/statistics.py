@@ -42,6 +42,19 @@ def mean(values: np.ndarray) -> Estimate:
     return Estimate(centre, centre - float(half), centre + float(half), n)
 
 
+def difference(one: Estimate, other: Estimate) -> Estimate:
+    """Of two shares, by Newcombe's method: Wilson's intervals put together; cautious where they go together."""
+    below = np.hypot(one.value - one.low, other.high - other.value)
+    above = np.hypot(one.high - one.value, other.value - other.low)
+    centre = one.value - other.value
+    return Estimate(centre, centre - float(below), centre + float(above), min(one.n, other.n))
+
+
+def predicate(holds: bool, n: int) -> Estimate:
+    """A yes or no as 1 or 0, with the number of observations it was read from."""
+    return Estimate(float(holds), float(holds), float(holds), n)
+
+
 def auc(hits: np.ndarray, *, resamples: int = 1000, seed: int = 0) -> Estimate:
     """The area under a curve over context sizes: the mean of hits [n sequences, context sizes 1 … k−1].
 
@@ -60,6 +73,22 @@ def auc_ratio(hits: np.ndarray, reference: np.ndarray, *, resamples: int = 1000,
     draws = _resampled(len(above), resamples, seed)
     low, high = np.quantile(above[draws].mean(axis=1) / below[draws].mean(axis=1), [0.025, 0.975])
     return Estimate(float(above.mean() / below.mean()), float(low), float(high), len(above))
+
+
+def share_among(condition: np.ndarray, among: np.ndarray, *, resamples: int = 1000, seed: int = 0) -> Estimate:
+    """How often a condition holds among the queries meant, both bool [n sequences, …]; sequences are resampled.
+
+    n counts the queries meant.
+    """
+    chosen = np.asarray(among, dtype=bool).reshape(len(among), -1)
+    held = (np.asarray(condition, dtype=bool).reshape(chosen.shape) & chosen).sum(axis=1)
+    meant = chosen.sum(axis=1)
+    if not meant.any():
+        return proportion(0, 0)
+    draws = _resampled(len(meant), resamples, seed)
+    totals = meant[draws].sum(axis=1)
+    low, high = np.quantile(held[draws].sum(axis=1)[totals > 0] / totals[totals > 0], [0.025, 0.975])
+    return Estimate(float(held.sum() / meant.sum()), float(low), float(high), int(meant.sum()))
 
 
 def _means_of_sequences(hits: np.ndarray) -> np.ndarray:

@@ -32,6 +32,9 @@ class Experiment:
         return self.quick if tier == "quick" else self.full
 
 
+# Numbers of facts for the quick tier: close together where accuracy moves.
+FEW_FACTS = (*range(2, 21, 2), 25, 30, 40, 50, 60, 75, 100, 125, 150, 175, 198, 200)
+
 EXPERIMENTS: dict[str, Experiment] = {
     "coverage": Experiment(
         "icalgebra.experiments.coverage",
@@ -56,6 +59,52 @@ EXPERIMENTS: dict[str, Experiment] = {
         seconds=25,
         quick={"n": 400, "n_structure": 100},
         full={"n": 4000, "n_structure": 1000},
+    ),
+    "accuracy_by_facts": Experiment(
+        "icalgebra.experiments.accuracy_by_facts",
+        "How many facts does the model need?",
+        about_model=True,
+        seconds=75,
+        quick={"n": 32, "facts": FEW_FACTS},
+        full={"n": 400, "facts": tuple(range(2, 201))},
+    ),
+    "unseen_structures": Experiment(
+        "icalgebra.experiments.unseen_structures",
+        "What does it make of structures it never saw?",
+        about_model=True,
+        seconds=60,
+        quick={
+            "n": 24,
+            "n_large": 0,
+            "n_tables": 20,
+            "facts": (5, 10, 15, 25, 50, 100, 200),
+            "cancel_facts": (25, 50, 200),
+            "groups": ("C8", "D4", "C4xC2", "Q8", "C2xC2xC2", "C2xC2", "C3xC3", "A4"),
+        },
+        full={
+            "n": 200,
+            "n_large": 20,
+            "n_tables": 20,
+            "facts": tuple(range(5, 201)),
+            "cancel_facts": (10, 25, 50, 75, 100, 150, 200),
+            "groups": None,
+        },
+    ),
+    "distributions": Experiment(
+        "icalgebra.experiments.distributions",
+        "Which mechanisms does it show when each is asked for alone?",
+        about_model=True,
+        seconds=50,
+        quick={"n": 40, "facts": (5, 10, 25, 50, 100, 200)},
+        full={"n": 400, "facts": (5, 10, 25, 50, 75, 100, 150, 200)},
+    ),
+    "model_coverage": Experiment(
+        "icalgebra.experiments.model_coverage",
+        "What does the model answer that the mechanisms do not?",
+        about_model=True,
+        seconds=35,
+        quick={"n_train": 120, "n_holdout": 64},
+        full={"n_train": 2000, "n_holdout": 2000},
     ),
 }
 

@@ -96,8 +96,7 @@ def _share(condition: np.ndarray, among: np.ndarray) -> Estimate:
 def _structure_ceiling(name: str, n: int, seed: int, values: dict[str, Estimate]) -> Curve:
     """One structure alone in every sequence, judged by one who believes the whole training world possible."""
     alone = sample("holdout", n, N_FACTS, seed, World((name,), p_mix=0.0), stream=f"ceiling/{name}")
-    believed = Sequences(**{**vars(alone), "world": SETTINGS["p7"]})
-    hits = ceiling_hits(believed, "holdout").hits
+    hits = ceiling_hits(alone, "holdout", world=SETTINGS["p7"]).hits
     values[f"structure.{name}"] = auc(hits)
     return Curve.of_means(hits, _sizes(hits))
 

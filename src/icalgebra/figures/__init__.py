@@ -17,7 +17,9 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
-# One colour a mechanism throughout, in the paper's order: green, purple, yellow, red, blue; black for models.
+from icalgebra.results import Curve
+
+# One colour a mechanism throughout, in the paper's order: green, purple, yellow, red, blue; black: published.
 COLOURS = {
     "copy": "#4c9f70",
     "commute": "#8d6cab",
@@ -27,7 +29,7 @@ COLOURS = {
     "total": "#555555",
     "published": "#222222",
     "ceiling": "#00808a",
-    "model": "#111111",
+    "model": "#b5307a",
 }
 
 STYLE: dict[Any, Any] = {
@@ -58,6 +60,32 @@ def axes(rows: int, columns: int, size: tuple[float, float], **options: Any) -> 
     """Empty panels in the house style."""
     with plt.rc_context(STYLE):
         return plt.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False, **options)
+
+
+def line(panel: Any, curve: Curve, colour: str, label: str = "", **style: Any) -> None:
+    """A curve of shares in percent, with its interval as a band."""
+    panel.plot(curve.x, [100 * y for y in curve.y], color=colour, label=label, **{"linewidth": 1.6, **style})
+    low, high = ([100 * y for y in bound] for bound in (curve.low, curve.high))
+    panel.fill_between(curve.x, low, high, color=colour, alpha=0.15, linewidth=0)
+
+
+def published_line(panel: Any, figure: str, name: str, label: str = "published model") -> None:
+    """The paper's curve of that name, where it has one."""
+    points = published()["figures"][figure].get(name)
+    if points:
+        x, y = zip(*points)
+        panel.plot(
+            x, [100 * value for value in y], color=COLOURS["published"], linewidth=1, linestyle="--", label=label
+        )
+
+
+def legend_below(figure: Figure, panels: Any, columns: int = 4) -> None:
+    """One legend for all panels, every label once."""
+    found: dict[str, Any] = {}
+    for panel in panels.flat:
+        for handle, label in zip(*panel.get_legend_handles_labels()):
+            found.setdefault(label, handle)
+    figure.legend(list(found.values()), list(found), loc="outside lower center", ncols=columns)
 
 
 def svg(figure: Figure) -> str:

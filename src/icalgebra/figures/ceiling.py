@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from matplotlib.figure import Figure
 
-from icalgebra.figures import COLOURS, axes, published
-from icalgebra.results import Curve, Result
+from icalgebra.figures import COLOURS, axes, line, published
+from icalgebra.results import Result
 from icalgebra.world import PAPER_STRUCTURES
 
 PANELS = {
@@ -22,9 +20,9 @@ def beside_solvers(result: Result) -> Figure:
     """What anyone could know, what is certain, and what the five mechanisms answer."""
     figure, panels = axes(1, 3, (9.4, 3.6), sharey=True)
     for panel, (prefix, title) in zip(panels[0], PANELS.items()):
-        _line(panel, result.curves[f"{prefix}.ceiling"], COLOURS["ceiling"], "ceiling (exact posterior)")
-        _line(panel, result.curves[f"{prefix}.entailed"], "#7fbfc4", "entailed: one answer is certain")
-        _line(panel, result.curves[f"{prefix}.solvers"], COLOURS["total"], "the five mechanisms together")
+        line(panel, result.curves[f"{prefix}.ceiling"], COLOURS["ceiling"], "ceiling (exact posterior)")
+        line(panel, result.curves[f"{prefix}.entailed"], "#7fbfc4", "entailed: one answer is certain")
+        line(panel, result.curves[f"{prefix}.solvers"], COLOURS["total"], "the five mechanisms together")
         auc = 100 * result.values[f"{prefix}.ceiling"].value
         solvers = 100 * result.values[f"{prefix}.solvers"].value
         told = f"AUC: ceiling {auc:.1f}\nmechanisms {solvers:.1f}\npublished model {PUBLISHED_AUC[prefix]}"
@@ -41,7 +39,7 @@ def by_structure(result: Result) -> Figure:
     """Each training structure alone: the ceiling of one who believes in the training world, and the published model."""
     figure, panels = axes(3, 4, (9.4, 6.4), sharex=True, sharey=True)
     for panel, name in zip(panels.flat, PAPER_STRUCTURES):
-        _line(panel, result.curves[f"structure.{name}"], COLOURS["ceiling"], "ceiling")
+        line(panel, result.curves[f"structure.{name}"], COLOURS["ceiling"], "ceiling")
         points = published()["figures"]["2a"].get(name)
         if points:
             x, y = zip(*points)
@@ -57,9 +55,3 @@ def by_structure(result: Result) -> Figure:
     for panel in panels[:, 0]:
         panel.set_ylabel("accuracy (%)")
     return figure
-
-
-def _line(panel: Any, curve: Curve, colour: str, label: str) -> None:
-    panel.plot(curve.x, [100 * y for y in curve.y], color=colour, linewidth=1.6, label=label)
-    low, high = ([100 * y for y in bound] for bound in (curve.low, curve.high))
-    panel.fill_between(curve.x, low, high, color=colour, alpha=0.15, linewidth=0)

@@ -81,24 +81,37 @@ def oracle_predictor(world: World, query: Query = "holdout") -> Callable[[np.nda
 
 @dataclass(frozen=True, eq=False)
 class Ceiling:
-    """Per sequence and context size 1 … k−1: expected accuracy (max p), the credit won, and whether it was entailed."""
+    """Per sequence and context size 1 … k−1: expected accuracy (max p), the credit won, and each query's kind."""
 
     expected: np.ndarray
     hits: np.ndarray
-    entailed: np.ndarray
+    kinds: np.ndarray
+
+    @property
+    def entailed(self) -> np.ndarray:
+        return self.kinds == "entailed"
 
 
-def ceiling_hits(sequences: Sequences, query: Query = "holdout", ask: Ask | None = None) -> Ceiling:
-    """The best possible accuracy by context size; equally likely best answers share the credit."""
-    judged = judge_by_facts(sequences.prompts, sequences.world, query, ask)
+def ceiling_hits(
+    sequences: Sequences, query: Query = "holdout", ask: Ask | None = None, world: World | None = None
+) -> Ceiling:
+    """The best possible accuracy by context size; equally likely best answers share the credit.
+
+    world: what the guesser believes in, where that is not the sequences' own. What it holds impossible earns nothing.
+    """
+    judged = judge_by_facts(sequences.prompts, world or sequences.world, query, ask)
     p = judged.probabilities[:, 1:]
     every = sequences.facts[:, 1:, 2]
     truth = every if asks_each(query, ask) else np.broadcast_to(every[:, -1:], every.shape)
-    best = p.max(axis=-1, keepdims=True)
-    tied = (p >= best * (1 - 1e-9)) & (best > 0)
+    return Ceiling(p.max(axis=-1), credit(p, truth), judged.kinds[:, 1:])
+
+
+def credit(probabilities: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """What naming the likeliest answer wins, [...]: 1 or 0, or a share of 1 where several answers are likeliest."""
+    best = probabilities.max(axis=-1, keepdims=True)
+    tied = (probabilities >= best * (1 - 1e-9)) & (best > 0)
     won = np.take_along_axis(tied, truth[..., None].astype(np.int64), axis=-1)[..., 0]
-    hits = won / np.maximum(tied.sum(axis=-1), 1)
-    return Ceiling(best[..., 0], hits, judged.kinds[:, 1:] == "entailed")
+    return won / np.maximum(tied.sum(axis=-1), 1)
 
 
 def asks_each(query: Query, ask: Ask | None) -> bool:

@@ -15,10 +15,14 @@ from icalgebra import __version__
 from icalgebra.claims import load_claims
 from icalgebra.errors import InputError
 from icalgebra.experiments import EXPERIMENTS
+from icalgebra.figures import accuracy_by_facts as by_facts_figures
 from icalgebra.figures import ceiling as ceiling_figures
 from icalgebra.figures import coverage as coverage_figures
+from icalgebra.figures import distributions as distributions_figures
+from icalgebra.figures import model_coverage as model_coverage_figures
 from icalgebra.figures import svg
 from icalgebra.figures import training as training_figures
+from icalgebra.figures import unseen_structures as unseen_figures
 from icalgebra.files import write_text
 from icalgebra.report.store import Judged, Store
 from icalgebra.results import Result
@@ -48,6 +52,22 @@ SECTIONS = (
         ("O1",),
         {"beside_solvers": ceiling_figures.beside_solvers, "by_structure": ceiling_figures.by_structure},
     ),
+    Section(
+        "accuracy_by_facts",
+        ("B1",),
+        {"by_structure": by_facts_figures.by_structure, "causes": by_facts_figures.causes},
+    ),
+    Section(
+        "unseen_structures",
+        ("B4", "B5"),
+        {
+            "order_8": unseen_figures.order_8,
+            "all_structures": unseen_figures.all_structures,
+            "cancellation": unseen_figures.cancellation,
+        },
+    ),
+    Section("model_coverage", ("C1m", "C2m"), {"over_mechanisms": model_coverage_figures.over_mechanisms}),
+    Section("distributions", ("C3",), {"by_distribution": distributions_figures.by_distribution}),
 )
 
 

@@ -1,0 +1,75 @@
+"""Why could accuracy fall at long contexts? The same small group, asked at length under changed circumstances.
+
+short      25 facts
+long       as many facts as in training
+repeated   the 24 facts of short over and over, up to the length of long: length and repetition, nothing new
+far        short, with the query at the position it has in long: distance alone
+shifted    short, with all tokens later in the sequence: position alone (RoPE should not notice)
+company    long, but the facts are shared with C8: length without so much repetition
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from icalgebra.distributions import sample
+from icalgebra.evaluate import hits, query_structures, share, strictly_best
+from icalgebra.evaluate_by_facts import BRANCH, logits_at_positions
+from icalgebra.experiments.subject import Subject
+from icalgebra.sequences import Sequences
+from icalgebra.statistics import Estimate
+from icalgebra.vocabulary import FACT_LENGTH
+from icalgebra.world import World
+
+SHORT = 25
+COMPANY = "C8"
+CONDITIONS = ("short", "long", "repeated", "far", "shifted", "company")
+
+
+def measure_decline(subject: Subject, name: str, n: int, seed: int) -> dict[str, Estimate]:
+    """decline.<structure>.<condition>: hold-out accuracy."""
+    world = replace(subject.world, structures=(name,), p_mix=0.0, d2=False)
+    n_facts = subject.config.n_facts
+    short, long = (sample("holdout", n, k, seed, world, stream=f"decline/{name}") for k in (SHORT, n_facts))
+    gap = (n_facts - SHORT) * FACT_LENGTH
+    at = np.arange(short.prompts.shape[1])
+    query_moved = at + gap * (at >= len(at) - BRANCH)
+    hit = {
+        "short": hits(subject.predictor, short),
+        "long": hits(subject.predictor, long),
+        "repeated": strictly_best(subject.predictor(_repeated(short, n_facts)), short.answers),
+        "far": strictly_best(logits_at_positions(subject.model, short.prompts, query_moved), short.answers),
+        "shifted": strictly_best(logits_at_positions(subject.model, short.prompts, at + gap), short.answers),
+    }
+    prompts, answers = _in_company(subject.world, name, n, n_facts, seed)
+    hit["company"] = strictly_best(subject.predictor(prompts), answers)
+    return {f"decline.{name}.{condition}": share(hit[condition]) for condition in CONDITIONS}
+
+
+def _repeated(short: Sequences, n_facts: int) -> np.ndarray:
+    """Prompts of n_facts facts whose context goes through the short one's again and again."""
+    context = short.tokens[:, :-FACT_LENGTH].reshape(len(short), -1, FACT_LENGTH)
+    places = np.arange(n_facts - 1) % context.shape[1]
+    return np.concatenate([context[:, places].reshape(len(short), -1), short.prompts[:, -BRANCH:]], axis=1)
+
+
+def _in_company(world: World, name: str, n: int, n_facts: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Prompts and answers of sequences of the structure and C8 whose query belongs to the structure."""
+    both = replace(world, structures=(name, COMPANY), draw="all", d2=False)
+    small, large = (structure.order**2 for structure in both.pool)
+    drawn = sample("holdout", n * (2 + 2 * large // small), n_facts, seed, both, stream=f"decline/{name}/company")
+    chosen = np.flatnonzero(np.array(query_structures(drawn)) == name)[:n]
+    return drawn.prompts[chosen], drawn.answers[chosen]
+
+
+def prevalence(world: World, name: str) -> dict[str, float]:
+    """How often training shows the structure: alone, and at all; and how often each cell then comes in 199 facts."""
+    mixtures = [([world.pool[i].name for i in drawn], p) for drawn, p in world.mixtures().items()]
+    order = next((s.order for s in world.pool if s.name == name), 0)
+    return {
+        "alone": sum(p for names, p in mixtures if names == [name]),
+        "present": sum(p for names, p in mixtures if name in names),
+        "repeats_alone_at_200": 199 / order**2 if order else 0.0,
+    }

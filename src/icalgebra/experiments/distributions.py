@@ -1,0 +1,45 @@
+"""Accuracy on the five distributions (C3, Table 2), cancel and associate both pure (as published) and embedded."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from icalgebra.distributions import sample
+from icalgebra.evaluate import evaluation_stream, hits, share
+from icalgebra.experiments.answers import result_about, within_reach
+from icalgebra.experiments.subject import Subject
+from icalgebra.oracle import credit, posterior
+from icalgebra.oracle.posteriors import Query
+from icalgebra.results import Curve, Result
+from icalgebra.sequences import Sequences
+from icalgebra.statistics import Estimate
+
+# What the best guesser is told of the query: that its cell and the reverse were held out, or nothing.
+QUERIES: dict[str, Query] = {
+    "copy": "train",
+    "commute": "train",
+    "identity": "holdout",
+    "cancel": "holdout",
+    "associate": "holdout",
+    "cancel_embedded": "holdout",
+    "associate_embedded": "holdout",
+}
+
+
+def run(tier: str, seed: int, subject: Subject, n: int, facts: tuple[int, ...]) -> Result:
+    facts = within_reach(facts, subject)
+    values: dict[str, Estimate] = {}
+    curves: dict[str, Curve] = {}
+    for name, query in QUERIES.items():
+        asked = [sample(name, n, k, seed, subject.world, stream=evaluation_stream(name)) for k in facts]
+        model = [share(hits(subject.predictor, sequences)) for sequences in asked]
+        ceiling = [share(_best_guesses(sequences, query)) for sequences in asked]
+        curves |= {f"model.{name}": Curve.of(facts, model), f"ceiling.{name}": Curve.of(facts, ceiling)}
+        values |= {f"{name}.k{k}": estimate for k, estimate in zip(facts, model, strict=True)}
+        values |= {f"ceiling.{name}.k{k}": estimate for k, estimate in zip(facts, ceiling, strict=True)}
+    config = {"n": n, "facts": list(facts)}
+    return result_about(subject, "distributions", tier, seed, config, values, curves, {})
+
+
+def _best_guesses(sequences: Sequences, query: Query) -> np.ndarray:
+    return credit(posterior(sequences.prompts, sequences.world, query), sequences.answers)

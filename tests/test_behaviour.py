@@ -1,0 +1,158 @@
+"""Behaviour experiments: branches equal plain passes, every claim finds its value, figures and sections render."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from icalgebra.claims import load_claims
+from icalgebra.distributions import sample
+from icalgebra.evaluate import hits
+from icalgebra.evaluate_by_facts import hits_by_facts, logits_after_prefixes, logits_at_every_fact, logits_at_positions
+from icalgebra.experiments import EXPERIMENTS, accuracy_by_facts, distributions, model_coverage, unseen_structures
+from icalgebra.experiments.accuracy_by_facts import between
+from icalgebra.experiments.subject import Subject, load_subject
+from icalgebra.model.transformer import Transformer
+from icalgebra.report.page import SECTIONS, build_report
+from icalgebra.results import Result, write_result
+from icalgebra.solvers import solver
+from icalgebra.statistics import difference, proportion, share_among
+from icalgebra.structures import structure
+from icalgebra.train import TrainConfig
+from icalgebra.world import World
+
+CONFIG = TrainConfig(n_layers=2, n_heads=2, d_model=16)
+SUBJECT = Subject("untrained", Transformer(CONFIG.model, seed=3).eval(), CONFIG)
+FACTS = (2, 5, 10, 25, 50, 100, 198, 200)
+
+RUNS: dict[str, Callable[..., Result]] = {
+    "accuracy_by_facts": lambda **told: accuracy_by_facts.run(**told, n=3, facts=FACTS),
+    "unseen_structures": lambda **told: unseen_structures.run(
+        **told,
+        n=3,
+        n_large=0,
+        n_tables=2,
+        facts=FACTS[1:],
+        cancel_facts=(50,),
+        groups=("C8", "C4xC2", "Q8", "C2xC2xC2", "A4"),
+    ),
+    "distributions": lambda **told: distributions.run(**told, n=3, facts=(5, 10, 25, 50, 100, 200)),
+    "model_coverage": lambda **told: model_coverage.run(**told, n_train=4, n_holdout=16),
+}
+BEHAVIOUR = sorted(RUNS)
+
+
+@pytest.fixture(scope="module")
+def results() -> dict[str, Result]:
+    return {name: run(tier="quick", seed=0, subject=SUBJECT) for name, run in RUNS.items()}
+
+
+# --- branches -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("source, rows", [("untrained", 4), ("small", 2)])
+def test_a_branch_equals_the_plain_pass(source: str, rows: int) -> None:
+    subject = SUBJECT if source == "untrained" else load_subject(source)
+    facts = range(2, 61) if source == "untrained" else (2, 3, 17, 40)
+    sequences = sample("holdout", rows, 60, seed=3)
+    branched = logits_after_prefixes(subject.model, sequences.prompts, facts)
+    query = sequences.prompts[:, -4:]
+    for place, k in enumerate(facts):
+        prompt = np.concatenate([sequences.tokens[:, : 5 * (k - 1)], query], axis=1)
+        plain = logits_at_every_fact(subject.model, np.pad(prompt, ((0, 0), (0, 1))))[:, -1]
+        assert np.abs(branched[:, place] - plain).max() < 1e-4, k
+
+
+def test_hits_by_facts_are_those_of_the_predictor() -> None:
+    for name in ("holdout", "train"):
+        sequences = sample(name, 30, 12, seed=1)
+        assert (hits_by_facts(SUBJECT.model, sequences, (5, 12))[:, 1] == hits(SUBJECT.predictor, sequences)).all()
+    train = sample("train", 30, 12, seed=1)
+    shorter = replace(train, tokens=train.tokens[:, :25])
+    assert (hits_by_facts(SUBJECT.model, train, (5,))[:, 0] == hits(SUBJECT.predictor, shorter)).all()
+
+
+def test_rope_does_not_notice_where_a_sequence_begins() -> None:
+    prompts = sample("holdout", 3, 8).prompts
+    at = np.arange(prompts.shape[1])
+    here, later = (logits_at_positions(SUBJECT.model, prompts, at + shift) for shift in (0, 500))
+    assert np.allclose(here, later, atol=1e-3)
+
+
+# --- experiments ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", BEHAVIOUR)
+def test_every_claim_finds_its_value(name: str, results: dict[str, Result]) -> None:
+    wanted = [claim for claim in load_claims() if claim.experiment == name]
+    assert wanted
+    assert [claim.id for claim in wanted if claim.measure(results[name]) is None] == []
+
+
+@pytest.mark.parametrize("name", BEHAVIOUR)
+def test_the_same_seed_gives_the_same_result(name: str, results: dict[str, Result]) -> None:
+    again = RUNS[name](tier="quick", seed=0, subject=SUBJECT)
+    assert json.dumps(again.to_dict()) == json.dumps(results[name].to_dict())
+
+
+@pytest.mark.parametrize("name", BEHAVIOUR)
+def test_quick_and_full_settings_are_those_the_experiment_takes(name: str) -> None:
+    chosen = EXPERIMENTS[name]
+    assert chosen.about_model
+    assert chosen.quick.keys() == chosen.full.keys()
+    assert max(chosen.full.get("facts", (200,))) == 200
+
+
+def test_every_accuracy_lies_in_its_interval(results: dict[str, Result]) -> None:
+    for result in results.values():
+        for key, estimate in result.values.items():
+            if estimate.n > 1:
+                assert estimate.low - 1e-9 <= estimate.value <= estimate.high + 1e-9, key
+
+
+def test_all_groups_the_alphabet_allows_are_asked() -> None:
+    asked = unseen_structures.structures_asked(World(), 20, None)
+    groups = [name for name in asked if name not in unseen_structures.CLASSES]
+    assert len(groups) == 42 - 1 - 11 + 2  # all of order at most 16, less the trivial one and the trained, two controls
+    for family in unseen_structures.CLASSES:
+        kinds = {structure(name).kind for name in asked[family]}
+        assert kinds <= ({family, "loop"} if family == "quasigroup" else {family})
+
+
+def test_cancellation_decides_what_was_chosen() -> None:
+    world = World(structures=unseen_structures._tables("Quasigroup", 3), p_mix=0.0)
+    prompts, answers = unseen_structures.decided_by_cancellation(world, 20, 50, seed=0)
+    assert len(prompts) == 20
+    assert (solver("cancel")(prompts)[np.arange(20), answers] == 1.0).all()
+
+
+def test_a_difference_is_never_certain() -> None:
+    same = difference(proportion(40, 40), proportion(40, 40))
+    assert same.low < same.value == 0.0 < same.high
+    # Newcombe (1998), his example of method 10 without pairing: 56/70 against 48/80
+    found = difference(proportion(56, 70), proportion(48, 80))
+    assert (found.low, found.high) == (pytest.approx(0.0524, abs=1e-4), pytest.approx(0.3339, abs=1e-4))
+
+
+def test_interpolation_and_shares() -> None:
+    assert between(np.array([[False, True]]), (2, 6), [2, 4, 6]).tolist() == [[0.0, 0.5, 1.0]]
+    found = share_among(np.array([[True, False], [True, True]]), np.array([[True, True], [False, True]]))
+    assert (found.value, found.n) == (pytest.approx(2 / 3), 3)
+
+
+# --- figures and page -----------------------------------------------------------------------------------------------
+
+
+def test_sections_show_the_numbers(tmp_path: Path, results: dict[str, Result]) -> None:
+    for result in results.values():
+        stamped = Result(**{**vars(result), "provenance": {"seconds": 1.0, "machine": "m", "commit": None}})
+        write_result(tmp_path / "results", stamped)
+    html = build_report(tmp_path, tmp_path / "results", None).read_text()
+    for name in BEHAVIOUR:
+        assert f'id="{name}"' in html
+    assert html.count("<svg") == sum(len(s.figures) for s in SECTIONS if s.experiment in BEHAVIOUR)
