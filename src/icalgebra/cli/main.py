@@ -23,6 +23,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "reproduce": ("icalgebra.cli.reproduce:Reproduce", "measure the paper's numbers again and write the report"),
     "train": ("icalgebra.cli.train:Train", "train a model by a preset, or go on with a run"),
     "eval": ("icalgebra.cli.evaluate:Evaluate", "measure a model on every evaluation"),
+    "interp": ("icalgebra.cli.interp:Interp", "look inside a model: heads, copying, identity"),
     "bench": ("icalgebra.cli.bench:Bench", "measure how fast the parts are on this machine"),
 }
 

@@ -1,7 +1,7 @@
 """Copying (K1, K2, K3): which heads copy, what they attend to, and what they promote.
 
 The copying head is the one with the largest average indirect effect on `copy`; nothing depends on its index. Effects
-are changes of the clean answer's probability. K2 looks at variations of the same sequences (interp/cases.py draws them),
+are changes of the clean answer's probability. K2 looks at variations of the same sequences (drawn in interp/cases.py),
 K3 decodes heads on cyclic and dihedral groups alone. Top logits are read in the plain form, as in the paper.
 """
 
@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from icalgebra.experiments.predicates import holds
 from icalgebra.experiments.subject import Subject
+from icalgebra.experiments.values import holds
 from icalgebra.interp.ablation import head_masks, with_heads_replaced
 from icalgebra.interp.attention import (
     SLOTS,
@@ -42,16 +42,20 @@ DECODED = {
 
 
 @torch.no_grad()
-def run(tier: str, seed: int, subject: Subject, n_pairs: int, n_decode: int, n_variants: int, n_facts: int) -> Result:
-    model, draw = subject.model, drawer(subject.world, n_facts, seed, "copying")
+def run(
+    tier: str, seed: int, subject: Subject, n_pairs: int, n_sets: int, n_decode: int, n_variants: int, n_facts: int
+) -> Result:
+    draw = drawer(subject.world, n_facts, seed, "copying")
     values: Values = {}
     tables: dict[str, Any] = {}
     found = {}
     for kind in ("copy", "commute"):
         clean, corrupt = pairs(draw(kind, n_pairs), draw("holdout", 2 * n_pairs + 16, kind))
-        found[kind] = _effects(subject, kind, clean, corrupt, values, tables)
-    _effects(subject, "flipped", *_flipped(subject, n_pairs, n_facts, seed), values, tables)
+        found[kind] = _effects(subject, kind, clean, corrupt, n_sets, values, tables)
+    flipped = _flipped(subject, n_pairs, n_facts, seed)
+    found["flipped"] = _effects(subject, "flipped", *flipped, n_sets, values, tables)
     head = found["copy"].best
+    values["aie.flipped.copying_head"] = found["flipped"].of(head)
     values["same_head"] = holds(head == found["commute"].best, n_pairs)
     examples = _variants(subject, head, n_variants, n_facts, seed, values)
     decode = _decoded(subject, head, n_decode, n_facts, seed, values)
@@ -60,12 +64,12 @@ def run(tier: str, seed: int, subject: Subject, n_pairs: int, n_decode: int, n_v
         tier=tier,
         model=subject.name,
         seed=seed,
-        config={"n_pairs": n_pairs, "n_decode": n_decode, "n_variants": n_variants, "n_facts": n_facts,
-                "world": subject.world.to_dict()},
+        config={"n_pairs": n_pairs, "n_sets": n_sets, "n_decode": n_decode, "n_variants": n_variants,
+                "n_facts": n_facts, "world": subject.world.to_dict()},
         command=f"icalgebra reproduce --only copying --tier {tier} --model {subject.name} --seed {seed}",
         values=values,
-        details={"head": head_name(head), "commute_head": head_name(found["commute"].best),
-                 "effects": tables, "decode": decode, "examples": examples},
+        details={"head": head_name(head), "effects": tables, "decode": decode, "examples": examples,
+                 "leading": {kind: head_name(item.best) for kind, item in found.items()}},
         model_hash=subject.hash,
     )  # fmt: skip
 
@@ -74,9 +78,9 @@ def run(tier: str, seed: int, subject: Subject, n_pairs: int, n_decode: int, n_v
 
 
 def _effects(
-    subject: Subject, kind: str, clean: Cases, corrupt: Cases, values: Values, tables: dict[str, Any]
+    subject: Subject, kind: str, clean: Cases, corrupt: Cases, n_sets: int, values: Values, tables: dict[str, Any]
 ) -> RoleScores:
-    """The sweep over all heads, the leading heads, and what they do together and by the direct path."""
+    """The sweep over all heads; what the leading ones do together and by the direct path, on n_sets of the pairs."""
     scores, effects = copying_effect(subject.model, clean, corrupt, kind)
     ranked, n_heads = scores.ranked, subject.model.config.n_heads
     for place, name in enumerate(("first", "second", "third")):
@@ -84,7 +88,7 @@ def _effects(
     rest = np.delete(effects, ranked[0][0] * n_heads + ranked[0][1], axis=0)
     chosen = np.random.Generator(np.random.PCG64(0)).integers(len(rest), size=rest.shape[1])
     values[f"aie.{kind}.random_other"] = mean(rest[chosen, np.arange(rest.shape[1])])
-    together = _together(subject, clean, corrupt, [ranked[:1], ranked[:2], ranked[:3], ranked])
+    together = _together(subject, clean[:n_sets], corrupt[:n_sets], [ranked[:1], ranked[:2], ranked[:3], ranked])
     for name, column in zip(("one", "two", "three", "all"), together["heads"].T):
         values[f"aie.{kind}.together.{name}"] = mean(column)
     values[f"path.{kind}.first"] = mean(together["path"][:, ranked[0][0] * n_heads + ranked[0][1]])
@@ -93,9 +97,7 @@ def _effects(
     return scores
 
 
-def _together(
-    subject: Subject, clean: Cases, corrupt: Cases, sets: list[list[Head]]
-) -> dict[str, np.ndarray]:
+def _together(subject: Subject, clean: Cases, corrupt: Cases, sets: list[list[Head]]) -> dict[str, np.ndarray]:
     """Effects of whole sets of heads, [n, sets], and of every head's direct path to the logits, [n, heads]."""
     model, masks = subject.model, head_masks(subject.model, sets)
     found: dict[str, list[np.ndarray]] = {"heads": [], "path": []}
@@ -144,8 +146,13 @@ def _variants(
     for name, cases in planted_variants(base, seed).items():
         run = traces(subject.model, cases.prompts, pattern=True)
         assert run.pattern is not None
-        pattern, direct = run.pattern[:, head[0], head[1]], direct_logits(subject.model, run, "plain")[:, head[0], head[1]]
-        masses = {key: attention_mass(pattern, facts).cpu().numpy() for key, facts in partition(relations(cases)).items()}
+        pattern, direct = (
+            run.pattern[:, head[0], head[1]],
+            direct_logits(subject.model, run, "plain")[:, head[0], head[1]],
+        )
+        masses = {
+            key: attention_mass(pattern, facts).cpu().numpy() for key, facts in partition(relations(cases)).items()
+        }
         values |= {f"variants.{name}.mass.{key.replace(' ', '_')}": mean(mass) for key, mass in masses.items()}
         predicted = run.logits[:, : subject.world.n_variables].argmax(-1).cpu().numpy()
         values[f"variants.{name}.correct"] = _share(predicted == cases.answer)
@@ -212,11 +219,18 @@ def _decoded(subject: Subject, head: Head, n: int, n_facts: int, seed: int, valu
 
 
 def _attended(
-    run: Trace, top: np.ndarray, cases: Cases, head: Head, family: str, kind: str, values: Values, tables: dict[str, Any]
+    run: Trace,
+    top: np.ndarray,
+    cases: Cases,
+    head: Head,
+    family: str,
+    kind: str,
+    values: Values,
+    tables: dict[str, Any],
 ) -> None:
     """How often the top logit is the variable attended to most, and in which slot the attention lies."""
     assert run.pattern is not None
-    attended = (top == most_attended_variable(run.pattern, cases).cpu().numpy())
+    attended = top == most_attended_variable(run.pattern, cases).cpu().numpy()
     if (family, kind) == ("dihedral", "commute_any"):
         values["decode.dihedral.attended"] = _share(attended[:, head[0], head[1]])
         tables["dihedral.attended"] = attended.mean(0).tolist()

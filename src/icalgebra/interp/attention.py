@@ -7,7 +7,8 @@
     other        the rest
 
 A fact's slots are left, right, '=', answer and the ',' behind it, which opens the next fact but has only seen this one:
-a model may keep the finished fact there. The sequence's first ',' belongs to no fact. A fact may stand in several relations (`relations`); `partition` gives each fact to the first that fits.
+a model may keep the finished fact there. The sequence's first ',' belongs to no fact. A fact may stand in several
+relations (`relations`); `partition` gives each fact to the first that fits.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def attention_mass(
     """How much of the attention lies on some facts, in all their slots or in one."""
     mass = by_fact(pattern)
     mass = mass.sum(-1) if slot is None else mass[..., slot]
-    chosen = torch.as_tensor(np.ascontiguousarray(facts), device=pattern.device).to(mass.dtype)
+    chosen = torch.tensor(facts, device=pattern.device).to(mass.dtype)
     return torch.einsum("n...k,nk->n...", mass, chosen)
 
 

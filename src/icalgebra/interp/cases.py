@@ -1,13 +1,13 @@
 """Sequences with what their queries are about, pairs of them for patching, and facts planted among theirs.
 
-    base          …,de=f,…           ,xy=     neither the query nor its reverse in the context
-    exact         …,xy=z,…           ,xy=
-    commutative   …,yx=z,…           ,xy=
-    both          …,xy=z,…,yx=z,…    ,xy=
-    corrupted     …,xy=z,…,xy=j,…    ,xy=     a duplicate with a wrong answer
-    conflicting   …,xy=z,…,yx=j,…    ,xy=     exact and commutative say different things
-    false left    …,xw=w,…           ,xy=     x passes for an identity (w ≠ y)
-    false right   …,wy=w,…           ,xy=     y passes for an identity (w ≠ x)
+base          …,de=f,…           ,xy=     neither the query nor its reverse in the context
+exact         …,xy=z,…           ,xy=
+commutative   …,yx=z,…           ,xy=
+both          …,xy=z,…,yx=z,…    ,xy=
+corrupted     …,xy=z,…,xy=j,…    ,xy=     a duplicate with a wrong answer
+conflicting   …,xy=z,…,yx=j,…    ,xy=     exact and commutative say different things
+false left    …,xw=w,…           ,xy=     x passes for an identity (w ≠ y)
+false right   …,wy=w,…           ,xy=     y passes for an identity (w ≠ x)
 """
 
 from __future__ import annotations

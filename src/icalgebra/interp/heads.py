@@ -6,7 +6,7 @@ D is a head's direct logits over the variables (lens.py, frozen form), A its att
     commute              the same from a `commute` run
     query promotion      on `identity` queries, x ≠ y: share whose two highest D are x and y
     identity demotion    on `identity` queries, x ≠ y: share whose lowest D is the identity
-    left cancellation    on `holdout` queries: mean of A(facts of same left) × (mean D of the rest − mean D of their answers)
+    left cancellation    on `holdout` queries: mean of A(facts of same left) × (mean D of the rest − of their answers)
     right cancellation   the same for same right
     closure promotion    on `holdout` queries: mean of (mean D of the query's structure − mean D of other variables)
 
@@ -104,7 +104,9 @@ def drawer(world: World, n_facts: int, seed: int, prefix: str) -> Callable[..., 
     return draw
 
 
-def copying_effect(model: Transformer, clean: Cases, corrupt: Cases, role: str = "copy") -> tuple[RoleScores, np.ndarray]:
+def copying_effect(
+    model: Transformer, clean: Cases, corrupt: Cases, role: str = "copy"
+) -> tuple[RoleScores, np.ndarray]:
     """The average indirect effect of every head on the clean answer, and the effects themselves [heads, pairs]."""
     effects = indirect_effects(model, clean.prompts, corrupt.prompts, clean.answer)
     return _scores(model, role, effects.T, mean), effects

@@ -63,19 +63,25 @@ def cached(model: Transformer, *patterns: str, positions: Positions = None) -> I
         yield cache
 
 
-def replace(new: Float[Tensor, "..."], positions: Positions = None, head: int | None = None,
-            rows: Bool[Tensor, " n"] | None = None) -> Change:  # fmt: skip
+def replace(
+    new: Tensor, positions: Positions = None, head: int | None = None, rows: Bool[Tensor, " n"] | None = None
+) -> Change:
     """Put `new` where the value was: at some positions, in one head, in some rows of the batch."""
     return _changed(lambda old: new.to(old), positions, head, rows)
 
 
-def add(extra: Float[Tensor, "..."], positions: Positions = None, head: int | None = None,
-        rows: Bool[Tensor, " n"] | None = None) -> Change:  # fmt: skip
+def add(
+    extra: Tensor, positions: Positions = None, head: int | None = None, rows: Bool[Tensor, " n"] | None = None
+) -> Change:
     return _changed(lambda old: old + extra, positions, head, rows)
 
 
-def project(basis: Float[Tensor, "k d"], new: Float[Tensor, "... d"], positions: Positions = None,
-            rows: Bool[Tensor, " n"] | None = None) -> Change:  # fmt: skip
+def project(
+    basis: Float[Tensor, "k d"],
+    new: Float[Tensor, "... d"],
+    positions: Positions = None,
+    rows: Bool[Tensor, " n"] | None = None,
+) -> Change:
     """Inside the span of an orthonormal basis take `new`, outside keep the value: W·new + (I − W)·old."""
     return _changed(lambda old: old + ((new - old) @ basis.T) @ basis, positions, None, rows)
 

@@ -18,7 +18,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from icalgebra.interp.trace import Trace
+from icalgebra.interp.trace import Trace, blocks
 from icalgebra.model.transformer import Transformer
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ Form = Literal["plain", "normed", "frozen"]
 
 def head_results(model: Transformer, run: Trace) -> Float[Tensor, "n n_layers n_heads d_model"]:
     """What every head writes into the residual stream (its share of the output bias is left out)."""
-    weights = torch.stack([block.attn.W_O for block in model.blocks])  # type: ignore[union-attr]
+    weights = torch.stack([block.attn.W_O for block in blocks(model)])
     return torch.einsum("nlhe,lhed->nlhd", run.z, weights)
 
 
@@ -62,17 +62,15 @@ def components(model: Transformer, run: Trace) -> dict[str, Float[Tensor, "n d_m
     """Everything that was added into the final residual stream: embedding, heads '3.6', output biases, MLPs."""
     results, mlp_out = head_results(model, run), run.mlp_out
     parts = {"embed": run.resid_pre[:, 0]}
-    for layer, block in enumerate(model.blocks):
+    for layer, block in enumerate(blocks(model)):
         parts |= {f"{layer}.{head}": results[:, layer, head] for head in range(results.shape[2])}
-        parts[f"bias {layer}"] = block.attn.o.bias.expand(len(run), -1)  # type: ignore[union-attr]
+        parts[f"bias {layer}"] = block.attn.o.bias.expand(len(run), -1)
         parts[f"mlp {layer}"] = mlp_out[:, layer]
     return parts
 
 
 @torch.no_grad()
-def path_to_logits(
-    model: Transformer, source: Trace, base: Trace
-) -> Float[Tensor, "n n_layers n_heads d_vocab"]:
+def path_to_logits(model: Transformer, source: Trace, base: Trace) -> Float[Tensor, "n n_layers n_heads d_vocab"]:
     """The base run's logits if the path from one head straight to the unembedding carried the source's value.
 
     Later layers keep what they read; only the final norm and the unembedding see the change.

@@ -91,8 +91,8 @@ def _effects(
         patched = _resumed(model, trace(model, clean), base, sites)
     else:
         before = model(corrupt)[:, -1]
-        patched = _hooked(model, clean, corrupt, sites)
-    scores = metric(torch.stack(list(patched), 1), targets) - metric(before[:, None], targets)
+        patched = list(_hooked(model, clean, corrupt, sites))
+    scores = metric(torch.stack(patched, 1), targets) - metric(before[:, None], targets)
     return scores.T
 
 

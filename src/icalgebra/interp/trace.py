@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
@@ -70,19 +70,11 @@ def trace(model: Transformer, tokens: Int[Tensor, "n T"], *, keys: bool = False,
     cos, sin = model.angles(tokens.shape[1], None)
     x = model.hook_embed(model.embedded(tokens))
     kept: dict[str, list[Tensor]] = {name: [] for name in ("resid_pre", "z", "pattern", "keys", "values")}
-    for layer, block in enumerate(model.blocks):
-        kept["resid_pre"].append(x[:, -1].clone())
-        if layer < len(model.blocks) - 1:
-            name = f"blocks.{layer}.attn."
-            with cached(model, f"{name}hook_rot_k", f"{name}hook_v") as cache:
-                x, last = block(x, cos, sin, None), x[:, -1:]
-            k, v = cache[f"{name}hook_rot_k"], cache[f"{name}hook_v"]
-        else:
-            normed, last = block.ln1(x), x[:, -1:]
-            heads = (block.attn.n_heads, block.attn.d_head)
-            k, v = rotate(block.attn.k(normed).unflatten(-1, heads), cos, sin), block.attn.v(normed).unflatten(-1, heads)
-        past_k, past_v = k[:, :-1].transpose(1, 2), v[:, :-1].transpose(1, 2)
-        z, weights = attend(block, last, past_k, past_v, cos[-1:], sin[-1:])
+    for layer in range(model.config.n_layers):
+        last = x[:, -1:].clone()
+        x, past_k, past_v = _pass(model, layer, x, cos, sin)
+        z, weights = attend(blocks(model)[layer], last, past_k, past_v, cos[-1:], sin[-1:])
+        kept["resid_pre"].append(last[:, 0])
         kept["z"].append(z[:, 0])
         kept["pattern"] += [weights[:, :, 0]] if pattern else []
         kept["keys"] += [past_k] if keys else []
@@ -90,12 +82,25 @@ def trace(model: Transformer, tokens: Int[Tensor, "n T"], *, keys: bool = False,
     return _finish(model, kept, tokens.shape[1])
 
 
+def _pass(model: Transformer, layer: int, x: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The residual stream behind a layer, and the layer's keys and values before the last position."""
+    block, name = blocks(model)[layer], f"blocks.{layer}.attn."
+    if layer < model.config.n_layers - 1:
+        with cached(model, f"{name}hook_rot_k", f"{name}hook_v") as cache:
+            x = block(x, cos, sin, None)
+        k, v = cache[f"{name}hook_rot_k"], cache[f"{name}hook_v"]
+    else:
+        normed, heads = block.ln1(x), (block.attn.n_heads, block.attn.d_head)
+        k = rotate(block.attn.k(normed).unflatten(-1, heads), cos, sin)
+        v = block.attn.v(normed).unflatten(-1, heads)
+    return x, k[:, :-1].transpose(1, 2), v[:, :-1].transpose(1, 2)
+
+
 def _finish(model: Transformer, kept: dict[str, list[Tensor]], length: int) -> Trace:
     resid_pre, z = torch.stack(kept["resid_pre"], 1), torch.stack(kept["z"], 1)
-    blocks = list(model.blocks)
-    attn_out = torch.stack([block.attn.o(z[:, i].flatten(1)) for i, block in enumerate(blocks)], 1)
-    middle = resid_pre[:, -1] + attn_out[:, -1]
-    final = middle + blocks[-1].mlp(blocks[-1].ln2(middle))
+    attn_out = torch.stack([block.attn.o(z[:, i].flatten(1)) for i, block in enumerate(blocks(model))], 1)
+    middle, last = resid_pre[:, -1] + attn_out[:, -1], blocks(model)[-1]
+    final = middle + last.mlp(last.ln2(middle))
     return Trace(
         resid_pre=resid_pre,
         z=z,
@@ -107,6 +112,10 @@ def _finish(model: Transformer, kept: dict[str, list[Tensor]], length: int) -> T
         values=kept["values"],
         length=length,
     )
+
+
+def blocks(model: Transformer) -> list[Block]:
+    return cast(list[Block], list(model.blocks))
 
 
 def attend(
@@ -135,7 +144,7 @@ def resume(
     cos, sin = (part[-1:] for part in model.angles(run.length, None))
     x = _spread(run.resid_pre[:, first], variants)
     for layer in range(first, model.config.n_layers):
-        block = model.blocks[layer]
+        block = blocks(model)[layer]
 
         def at(name: str, value: Tensor, layer: int = layer) -> Tensor:
             change = changes.get(f"blocks.{layer}.{name}")
@@ -145,9 +154,9 @@ def resume(
         if layer == first and f"blocks.{layer}.hook_resid_pre" not in changes:
             z = _spread(run.z[:, layer], variants)  # nothing has moved yet
         else:
-            z, _ = attend(block, x, *_past(run, layer), cos, sin)  # type: ignore[arg-type]
-        x = at("hook_resid_mid", x + at("hook_attn_out", block.attn.o(at("attn.hook_z", z).flatten(-2))))  # type: ignore[operator, union-attr]
-        x = at("hook_resid_post", x + at("hook_mlp_out", block.mlp(block.ln2(x))))  # type: ignore[operator]
+            z, _ = attend(block, x, *_past(run, layer), cos, sin)
+        x = at("hook_resid_mid", x + at("hook_attn_out", block.attn.o(at("attn.hook_z", z).flatten(-2))))
+        x = at("hook_resid_post", x + at("hook_mlp_out", block.mlp(block.ln2(x))))
     return F.linear(model.ln_final(x), model.unembedding)
 
 

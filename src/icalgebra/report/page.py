@@ -8,14 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from icalgebra import __version__
 from icalgebra.claims import load_claims
 from icalgebra.errors import InputError
 from icalgebra.experiments import EXPERIMENTS
+from icalgebra.figures import copying as copying_figures
 from icalgebra.figures import coverage as coverage_figures
+from icalgebra.figures import heads as heads_figures
+from icalgebra.figures import identity as identity_figures
 from icalgebra.figures import svg
 from icalgebra.files import write_text
 from icalgebra.report.store import Judged, Store
@@ -40,6 +43,26 @@ SECTIONS = (
         ("C1", "C2", "B2", "L3d"),
         {"stacked": coverage_figures.stacked, "beside_published": coverage_figures.beside_published},
     ),
+    Section(
+        "copying",
+        ("K1", "K2", "K3"),
+        {
+            "effects": copying_figures.effects,
+            "strips": copying_figures.strips,
+            "decoded": copying_figures.decoded,
+        },
+    ),
+    Section(
+        "identity",
+        ("I1", "I2", "I3"),
+        {
+            "scatter": identity_figures.scatter,
+            "heads": identity_figures.heads,
+            "steered": identity_figures.steered,
+            "dose_response": identity_figures.dose_response,
+        },
+    ),
+    Section("heads", (), {"roles": heads_figures.roles, "worth": heads_figures.worth}),
 )
 
 
@@ -71,7 +94,7 @@ def _render(environment: Environment, section: Section, store: Store, judged: li
     template = environment.get_template(f"{section.experiment}.html.jinja")
     bodies = [
         {
-            "html": Markup(template.render(show=_shower(item.result), figures=_drawn(section, item.result))),
+            "html": _body(template, section, item.result),
             "result": item.result,
             "origin": item.origin,
         }
@@ -83,6 +106,12 @@ def _render(environment: Environment, section: Section, store: Store, judged: li
         "bodies": bodies,
         "judged": [item for item in judged if item.claim.row in section.rows and item.ours is not None],
     }
+
+
+def _body(template: Template, section: Section, result: Result) -> Markup:
+    """`values` and `details` let a template choose its words; numbers are written by show alone."""
+    figures = _drawn(section, result)
+    return Markup(template.render(show=_shower(result), values=result.values, details=result.details, figures=figures))
 
 
 def _drawn(section: Section, result: Result) -> dict[str, Markup]:
