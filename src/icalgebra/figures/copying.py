@@ -52,7 +52,7 @@ def strips(result: Result) -> Figure:
         _bars(logits, example["direct"], facts)
     panels[-1][0].set_xlabel("fact of the sequence (the last is the query)")
     panels[-1][1].set_xlabel("variable")
-    figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
+    figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside lower center", frameon=False, ncols=5)
     return figure
 
 

@@ -17,7 +17,7 @@ def roles(result: Result) -> Figure:
     figure, panels = axes(2, 4, (9.0, 4.6))
     for panel, colour, (role, table) in zip(panels.flat, COLOURS, found.items()):
         best = max(max(row) for row in table["scores"])
-        head_map(panel, table["scores"], role, colour, max(best, 1e-6))
+        head_map(panel, table["scores"], role, colour, max(best, 1e-6), size=5.2)
     panels.flat[-1].axis("off")
     return figure
 

@@ -33,7 +33,7 @@ def scatter(result: Result) -> Figure:
         )
     panels[0][0].set_xlabel("first principal direction")
     panels[0][0].set_ylabel("second")
-    panels[0][0].legend()
+    panels[0][0].legend(frameon=False)
     _layers(panels[0][1], result)
     return figure
 
@@ -80,7 +80,7 @@ def dose_response(result: Result) -> Figure:
     panel.set_xlabel(f"dose of v1 in distances between the clusters (one is {distance:.1f} raw units; dotted: ±5 raw)")
     panel.set_ylabel("share of predictions (%)")
     panel.set_ylim(-2, 102)
-    figure.legend(*panel.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    figure.legend(*panel.get_legend_handles_labels(), loc="outside lower center", frameon=False, ncols=3)
     return figure
 
 

@@ -7,10 +7,16 @@ from typing import Any
 
 
 def head_map(
-    panel: Any, table: Sequence[Sequence[float]], title: str, colour: str = "Greens", top: float = 1.0
+    panel: Any,
+    table: Sequence[Sequence[float]],
+    title: str,
+    colour: str = "Greens",
+    top: float = 1.0,
+    size: float = 6.5,
 ) -> None:
     """Layers down, heads across; every cell carries its number."""
-    number_map(panel, table, [f"{i}" for i in range(len(table))], [f"{i}" for i in range(len(table[0]))], colour, top)
+    layers, heads = ([str(i) for i in range(len(items))] for items in (table, table[0]))
+    number_map(panel, table, layers, heads, colour, top, size=size)
     titled(panel, title)
     panel.set_xlabel("head")
     panel.set_ylabel("layer")
@@ -22,7 +28,7 @@ def titled(panel: Any, title: str, place: str = "center") -> None:
 
 def number_map(
     panel: Any, table: Sequence[Sequence[float]], rows: Sequence[str], columns: Sequence[str], colour: str, top: float,
-    factor: float = 1.0, digits: int = 2,
+    factor: float = 1.0, digits: int = 2, size: float = 6.5,
 ) -> None:  # fmt: skip
     panel.imshow(table, cmap=colour, vmin=0.0, vmax=top, aspect="auto")
     panel.grid(False)
@@ -34,7 +40,7 @@ def number_map(
     for i, row in enumerate(table):
         for j, value in enumerate(row):
             ink = "white" if value > 0.6 * top else "#333333"
-            panel.text(j, i, short(value * factor, digits), ha="center", va="center", fontsize=6.5, color=ink)
+            panel.text(j, i, short(value * factor, digits), ha="center", va="center", fontsize=size, color=ink)
 
 
 def short(value: float, digits: int = 2) -> str:

@@ -135,20 +135,16 @@ def _reverse_answers(sequences: Sequences) -> Int[np.ndarray, " n"]:
 
 def pairs(clean: Cases, candidates: Cases) -> tuple[Cases, Cases]:
     """Every clean case with the first unused candidate of another query and another answer."""
-    unused = list(range(len(candidates)))
+    left, right, answer = candidates.left, candidates.right, candidates.answer
+    unused = np.ones(len(candidates), dtype=bool)
     chosen = []
-    for left, right, answer in zip(clean.left, clean.right, clean.answer, strict=True):
-        fits = (i for i in unused if _differs(candidates, i, left, right, answer))
-        found = next(fits, None)
-        if found is None:
+    for x, y, z in zip(clean.left, clean.right, clean.answer, strict=True):
+        fits = np.flatnonzero(unused & (answer != z) & ((left != x) | (right != y)))
+        if not len(fits):
             raise InputError(f"{len(candidates)} candidates do not give {len(clean)} pairs; draw more of them")
-        unused.remove(found)
-        chosen.append(found)
+        unused[fits[0]] = False
+        chosen.append(fits[0])
     return clean, candidates[np.array(chosen, dtype=np.int64)]
-
-
-def _differs(candidates: Cases, i: int, left: int, right: int, answer: int) -> bool:
-    return candidates.answer[i] != answer and (candidates.left[i], candidates.right[i]) != (left, right)
 
 
 def planted_variants(base: Cases, seed: int) -> dict[str, Cases]:
