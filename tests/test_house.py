@@ -128,6 +128,14 @@ def test_importing_data_imports_no_torch(statement):
     subprocess.run(python_arguments(code), check=True)
 
 
+def test_the_readmes_example_runs_as_written(capsys):
+    (example,) = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    exec(compile(example, "README.md", "exec"), {})
+    model, mechanism, oracle = (float(line) for line in capsys.readouterr().out.split())
+    assert 0 <= mechanism <= oracle <= 1
+    assert 0 <= model <= 1
+
+
 def test_every_public_name_is_there():
     import icalgebra
 
@@ -145,6 +153,9 @@ from importlib.resources import files
 import icalgebra
 published = json.loads(files("icalgebra").joinpath("published.json").read_text())
 texts = icalgebra.sample("holdout", n=1, n_facts=12, seed=7).texts()
+from icalgebra.claims import load_claims
+assert load_claims() and files("icalgebra.report").joinpath("templates/page.html.jinja").is_file()
+assert icalgebra.load_model("small").config.d_model == 256
 print(json.dumps({"home": icalgebra.__file__, "figures": sorted(published["figures"]), "texts": texts}))
 """
 

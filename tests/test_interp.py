@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib.util
+import sys
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import torch
 from icalgebra.distributions import sample
 from icalgebra.errors import InputError
 from icalgebra.interp.ablation import head_masks, other_heads, with_heads_replaced, worth
+from icalgebra.interp.adapters import nnsight_head_sweep, to_nnsight
 from icalgebra.interp.attention import (
     SLOTS,
     attention_mass,
@@ -374,10 +376,14 @@ def test_ablating_nothing_and_everything(model: Transformer) -> None:
     assert {layer for layer, _ in control} == {2}
 
 
+def test_a_missing_extra_is_named(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "nnsight", None)
+    with pytest.raises(InputError, match=r"icalgebra\[nnsight\]"):
+        to_nnsight(model)
+
+
 @pytest.mark.skipif(importlib.util.find_spec("nnsight") is None, reason="nnsight is not installed")
 def test_nnsight_gives_the_same_sweep(model: Transformer) -> None:
-    from icalgebra.interp.adapters import nnsight_head_sweep, to_nnsight
-
     clean, corrupt = pairs(cases("copy"), cases("holdout", 2 * N))
     ours = indirect_effects(model, clean.prompts, corrupt.prompts, clean.answer)
     prompts = [torch.as_tensor(part.prompts).long() for part in (clean, corrupt)]

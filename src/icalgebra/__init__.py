@@ -31,6 +31,7 @@ _HOME = {
     "oracle_predictor": "oracle",
     "posterior": "oracle",
     "sample": "distributions",
+    "solver": "solvers",
     "structure": "structures",
 }
 __all__ = list(_HOME)

@@ -21,7 +21,7 @@ import numpy as np
 from icalgebra import __version__
 from icalgebra.errors import InputError
 from icalgebra.files import write_json
-from icalgebra.statistics import Estimate, proportion
+from icalgebra.statistics import Estimate, mean, proportion
 
 TIERS = ("quick", "full")
 DIGITS = 5
@@ -42,6 +42,11 @@ class Curve:
         columns = zip(*[(e.value, e.low, e.high, e.n) for e in estimates], strict=True)
         y, low, high, n = (list(column) for column in columns)
         return Curve(list(x), y, low, high, n)
+
+    @staticmethod
+    def of_means(values: np.ndarray, x: Iterable[float | int]) -> Curve:
+        """The mean of each column, against x."""
+        return Curve.of(x, [mean(column) for column in np.asarray(values).T])
 
     @staticmethod
     def of_hits(hits: np.ndarray, x: Iterable[float | int]) -> Curve:

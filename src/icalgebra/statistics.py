@@ -48,8 +48,23 @@ def auc(hits: np.ndarray, *, resamples: int = 1000, seed: int = 0) -> Estimate:
     The interval comes from resampling sequences, since the sizes of one sequence go together. Sizes that a shorter
     sequence does not have are NaN.
     """
-    per_sequence = np.nanmean(np.asarray(hits, dtype=np.float64), axis=1)
-    n = len(per_sequence)
-    draws = np.random.Generator(np.random.PCG64(seed)).integers(0, n, size=(resamples, n))
+    per_sequence = _means_of_sequences(hits)
+    draws = _resampled(len(per_sequence), resamples, seed)
     low, high = np.quantile(per_sequence[draws].mean(axis=1), [0.025, 0.975])
-    return Estimate(float(per_sequence.mean()), float(low), float(high), n)
+    return Estimate(float(per_sequence.mean()), float(low), float(high), len(per_sequence))
+
+
+def auc_ratio(hits: np.ndarray, reference: np.ndarray, *, resamples: int = 1000, seed: int = 0) -> Estimate:
+    """One AUC as a share of another over the same sequences, which are resampled together."""
+    above, below = _means_of_sequences(hits), _means_of_sequences(reference)
+    draws = _resampled(len(above), resamples, seed)
+    low, high = np.quantile(above[draws].mean(axis=1) / below[draws].mean(axis=1), [0.025, 0.975])
+    return Estimate(float(above.mean() / below.mean()), float(low), float(high), len(above))
+
+
+def _means_of_sequences(hits: np.ndarray) -> np.ndarray:
+    return np.nanmean(np.asarray(hits, dtype=np.float64), axis=1)
+
+
+def _resampled(n: int, resamples: int, seed: int) -> np.ndarray:
+    return np.random.Generator(np.random.PCG64(seed)).integers(0, n, size=(resamples, n))

@@ -18,6 +18,7 @@ from icalgebra.errors import InputError, RunError, unknown
 COMMANDS: dict[str, tuple[str, str]] = {
     "sample": ("icalgebra.cli.sample:Sample", "make sequences of any distribution"),
     "coverage": ("icalgebra.cli.coverage:CoverageCommand", "how much the five mechanisms can answer"),
+    "ask": ("icalgebra.cli.ask:Ask", "model, mechanisms and oracle side by side on your own sequence"),
     "oracle": ("icalgebra.cli.oracle:Oracle", "the exact posterior of a query, and why"),
     "speedrun": ("icalgebra.cli.speedrun:SpeedrunCommand", "how long a preset takes to 99 % hold-out accuracy"),
     "reproduce": ("icalgebra.cli.reproduce:Reproduce", "measure the paper's numbers again and write the report"),

@@ -41,6 +41,22 @@ EXPERIMENTS: dict[str, Experiment] = {
         quick={"n": 2000},
         full={"n": 20_000},
     ),
+    "training": Experiment(
+        "icalgebra.experiments.training",
+        "How does hold-out accuracy rise?",
+        about_model=True,
+        seconds=1,
+        quick={},
+        full={},
+    ),
+    "ceiling": Experiment(
+        "icalgebra.experiments.ceiling",
+        "How well could anyone answer?",
+        about_model=False,
+        seconds=25,
+        quick={"n": 400, "n_structure": 100},
+        full={"n": 4000, "n_structure": 1000},
+    ),
     "copying": Experiment(
         "icalgebra.experiments.copying",
         "Which heads copy?",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,6 +26,7 @@ class Subject:
     name: str
     model: Transformer
     config: TrainConfig
+    metrics: list[dict[str, Any]] = field(default_factory=list)  # of its training, where they are known
 
     @property
     def world(self) -> World:
@@ -51,4 +54,14 @@ class Subject:
 def load_subject(source: str = "small", device: str | torch.device = "cpu") -> Subject:
     """A shipped model's name, a run folder, a checkpoint folder or a file."""
     checkpoint = find_checkpoint(source)
-    return Subject(Path(source).stem, checkpoint.model(device), TrainConfig.from_dict(checkpoint.config))
+    config = TrainConfig.from_dict(checkpoint.config)
+    return Subject(Path(source).stem, checkpoint.model(device), config, _metrics(checkpoint.path))
+
+
+def _metrics(checkpoint: Path) -> list[dict[str, Any]]:
+    """metrics.jsonl beside a shipped model's weights, or in the run folder of a checkpoint."""
+    for folder in (checkpoint, *checkpoint.parents[:2]):
+        path = folder / "metrics.jsonl"
+        if path.is_file():
+            return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return []

@@ -8,18 +8,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from icalgebra import __version__
 from icalgebra.claims import load_claims
 from icalgebra.errors import InputError
 from icalgebra.experiments import EXPERIMENTS
+from icalgebra.figures import ceiling as ceiling_figures
 from icalgebra.figures import copying as copying_figures
 from icalgebra.figures import coverage as coverage_figures
 from icalgebra.figures import heads as heads_figures
 from icalgebra.figures import identity as identity_figures
 from icalgebra.figures import svg
+from icalgebra.figures import training as training_figures
 from icalgebra.files import write_text
 from icalgebra.report.store import Judged, Store
 from icalgebra.results import Result
@@ -38,10 +40,16 @@ class Section:
 
 
 SECTIONS = (
+    Section("training", ("B3",), {"holdout": training_figures.holdout, "skills": training_figures.skills}),
     Section(
         "coverage",
         ("C1", "C2", "B2", "L3d"),
         {"stacked": coverage_figures.stacked, "beside_published": coverage_figures.beside_published},
+    ),
+    Section(
+        "ceiling",
+        ("O1",),
+        {"beside_solvers": ceiling_figures.beside_solvers, "by_structure": ceiling_figures.by_structure},
     ),
     Section(
         "copying",
@@ -94,7 +102,7 @@ def _render(environment: Environment, section: Section, store: Store, judged: li
     template = environment.get_template(f"{section.experiment}.html.jinja")
     bodies = [
         {
-            "html": _body(template, section, item.result),
+            "html": Markup(template.render(**_context(section, item.result))),
             "result": item.result,
             "origin": item.origin,
         }
@@ -108,10 +116,9 @@ def _render(environment: Environment, section: Section, store: Store, judged: li
     }
 
 
-def _body(template: Template, section: Section, result: Result) -> Markup:
-    """`values` and `details` let a template choose its words; numbers are written by show alone."""
-    figures = _drawn(section, result)
-    return Markup(template.render(show=_shower(result), values=result.values, details=result.details, figures=figures))
+def _context(section: Section, result: Result) -> dict[str, Any]:
+    """What a section's template can use: the result lets it choose its words, numbers are written by show alone."""
+    return {"result": result, "show": _shower(result), "figures": _drawn(section, result)}
 
 
 def _drawn(section: Section, result: Result) -> dict[str, Markup]:

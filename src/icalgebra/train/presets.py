@@ -29,11 +29,11 @@ PRESETS: dict[str, TrainConfig] = {
     # A smaller world and model: learns on two CPU cores while one watches. RoPE turns faster there: over 150 tokens
     # base 1e4 leaves most pairs of a 16-dimensional head nearly still.
     "tiny": TrainConfig(
-        structures=("C3", "C4", "C5"), n_variables=7,
+        structures=("C3", "C4"), n_variables=8,
         n_layers=3, n_heads=4, d_model=64, rope_base=100.0,
         n_facts=30, batch_size=64,
         optimiser="muon", muon_lr=0.02, lr=2e-3,
-        steps=2000, schedule="linear", warmup=50,
+        steps=1800, schedule="linear", warmup=50,
         eval_every=50, eval_n=128, eval_facts=(10, 20), checkpoint_every=250,
     ),
 }  # fmt: skip

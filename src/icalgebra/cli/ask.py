@@ -1,0 +1,118 @@
+"""`icalgebra ask`: model, mechanisms with their proofs, and oracle side by side on a sequence of one's own."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+from icalgebra.cli.common import WorldOptions, read_texts
+from icalgebra.errors import InputError
+from icalgebra.oracle import explain_impossible, judge
+from icalgebra.solvers import MECHANISMS, proof
+from icalgebra.texts import read_prompt
+from icalgebra.world import World
+
+SHOWN = 3  # likeliest answers of a predictor
+
+
+@dataclass(frozen=True)
+class Ask(WorldOptions):
+    """Ask a model, the five mechanisms and the oracle for the answer to the last query of a sequence."""
+
+    model: Annotated[str | None, tyro.conf.Positional] = None
+    """A shipped model's name, a run folder or a file; 'none' (or leave it out) to ask without a model."""
+    text: Annotated[str | None, tyro.conf.Positional] = None
+    """A sequence whose last fact lacks its answer: ,ab=c,bc=d,xy="""
+    file: Path | None = None
+    """Read sequences from here, one a line; without text and file, from standard input."""
+    query: Literal["holdout", "train"] | None = None
+    """How the query came about, for the oracle: held out of the context, or drawn like any other fact. Unless told:
+    train where it or its reverse occurs in the context, else holdout."""
+    device: str = "cpu"
+    json: bool = False
+    """One JSON object a line."""
+
+    def run(self) -> None:
+        model, text = self._model_and_text()
+        predictor, world = self._predictor(model)
+        lines = [(1, text)] if text is not None else read_texts(self.file)
+        for number, line in lines:
+            prompt = read_prompt(line, number, world.vocabulary)
+            answer = self._ask(prompt, world, predictor)
+            if self.json:
+                print(json.dumps(answer))
+            else:
+                _show(answer)
+
+    def _model_and_text(self) -> tuple[str | None, str | None]:
+        """A single word that holds '=' is a sequence: then no model is asked."""
+        if self.text is None and self.model is not None and "=" in self.model:
+            return None, self.model
+        if self.text is not None and self.file is not None:
+            raise InputError("give a sequence or --file, not both")
+        return (None if self.model in (None, "none") else self.model), self.text
+
+    def _predictor(self, model: str | None) -> tuple[Any, World]:
+        """The model and the world it knows; without a model, the world of the options."""
+        if model is None:
+            return None, self.world()
+        from icalgebra.experiments.subject import load_subject
+
+        subject = load_subject(model, self.device)
+        return subject.predictor, subject.world
+
+    def _ask(self, prompt: np.ndarray, world: World, predictor: Any) -> dict[str, Any]:
+        text, letters = world.vocabulary.decode(prompt)[0], world.vocabulary.variables
+        query = self.query or _likely_query(text)
+        judged = judge(prompt, world, query)
+        answer: dict[str, Any] = {"text": text}
+        if predictor is not None:
+            answer["model"] = _ranked(predictor(prompt)[0], letters)
+        answer["mechanisms"] = {name: proof(name, text) for name in MECHANISMS}
+        answer["oracle"] = {
+            "query": query,
+            "kind": str(judged.kinds[0]),
+            "posterior": _ranked(judged.probabilities[0], letters),
+        }
+        impossible = explain_impossible(prompt, world, query)
+        if impossible is not None:
+            answer["oracle"]["why"] = f"{impossible.text}: {impossible.reason}; {impossible.advice}"
+        return answer
+
+
+def _likely_query(text: str) -> Literal["holdout", "train"]:
+    *context, asked = text[1:].split(",")
+    return "train" if any(fact[:2] in (asked[:2], asked[1::-1]) for fact in context) else "holdout"
+
+
+def _ranked(probabilities: np.ndarray, letters: str) -> dict[str, float]:
+    order = np.argsort(-probabilities, kind="stable")
+    return {letters[i]: round(float(probabilities[i]), 6) for i in order if probabilities[i] > 0}
+
+
+def _show(answer: dict[str, Any]) -> None:
+    table = Table(title=f"…{answer['text'][-24:]}?", title_justify="left")
+    table.add_column("who")
+    table.add_column("answer")
+    table.add_column("why")
+    if "model" in answer:
+        table.add_row("model", *_likeliest(answer["model"]), end_section=True)
+    for name, found in answer["mechanisms"].items():
+        facts = "; ".join(" ".join(f"{fact[:2]}={fact[2]}" for fact in facts) for facts in found.values())
+        table.add_row(name, " or ".join(found) or "–", facts, end_section=name == MECHANISMS[-1])
+    oracle = answer["oracle"]
+    best, others = _likeliest(oracle["posterior"])
+    table.add_row("oracle", best or "–", f"{oracle['kind']}: {oracle.get('why', others)}")
+    Console().print(table)
+
+
+def _likeliest(probabilities: dict[str, float]) -> tuple[str, str]:
+    shown = list(probabilities.items())[:SHOWN]
+    return (shown[0][0] if shown else ""), "  ".join(f"{variable} {p:.3f}" for variable, p in shown)

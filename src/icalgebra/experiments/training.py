@@ -1,0 +1,64 @@
+"""Training (B3): hold-out accuracy and the skills through training, read from the run's own metrics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from icalgebra.errors import InputError
+from icalgebra.experiments.subject import Subject
+from icalgebra.results import Curve, Result
+from icalgebra.statistics import Estimate, proportion
+from icalgebra.train.evaluation import HOLDOUTS, SKILLS
+from icalgebra.train.speedrun import flops_before
+
+SHARES = (*HOLDOUTS, *SKILLS, "structural", "closure_top_k")
+LOSSES = ("loss/left", "loss/right", "loss/answer")
+PLATEAU, LOW, HIGH = 0.20, 0.10, 0.95  # the published rise: from .10 at 10 000 steps to .95 at 12 000
+PUBLISHED_RISE = 1 / 6
+
+
+def run(tier: str, seed: int, subject: Subject) -> Result:
+    records = [record for record in subject.metrics if record["kind"] == "evaluation"]
+    if not records:
+        raise InputError(f"{subject.name} carries no metrics of its training; give its run folder")
+    n = subject.config.eval_n
+    curves = {name: _share_curve(records, name, n) for name in SHARES if name in records[-1]}
+    curves |= {name: _loss_curve(records, name, n) for name in LOSSES}
+    values = {"final_holdout": proportion(records[-1]["holdout"] * n, n)}
+    rise = _rise(records, LOW)
+    if rise is not None:
+        values["abrupt_rise"] = _exact(rise <= PUBLISHED_RISE)
+        values["rise_share"] = _exact(rise)
+        values["rise_share_from_plateau"] = _exact(_rise(records, PLATEAU) or 0.0)
+    details = {
+        "steps": [record["step"] for record in records],
+        "flops": [flops_before(subject.config, record["step"]) for record in records],
+        "seconds": [record["clock"]["training_seconds"] for record in records],
+        "tokens": [record["tokens"] for record in records],
+    }
+    command = f"icalgebra reproduce --tier {tier} --only training --model {subject.name} --seed {seed}"
+    config = {"training": subject.config.to_dict()}
+    return Result("training", tier, subject.name, seed, config, command, values, curves, details, subject.hash)
+
+
+def _share_curve(records: list[dict[str, Any]], name: str, n: int) -> Curve:
+    return Curve.of([r["step"] for r in records], [proportion(r[name] * n, n) for r in records])
+
+
+def _loss_curve(records: list[dict[str, Any]], name: str, n: int) -> Curve:
+    """Losses come without an interval: metrics.jsonl keeps the mean alone."""
+    return Curve.of([r["step"] for r in records], [Estimate(r[name], r[name], r[name], n) for r in records])
+
+
+def _rise(records: list[dict[str, Any]], low: float) -> float | None:
+    """The share of the steps up to .95 that the rise from `low` took; None where .95 was never reached."""
+    reached = next((r["step"] for r in records if r["holdout"] >= HIGH), None)
+    if reached is None:
+        return None
+    before = [r["step"] for r in records if r["step"] < reached and r["holdout"] <= low]
+    return (reached - max(before, default=0)) / reached
+
+
+def _exact(value: float) -> Estimate:
+    """A fact about this one run: no sampling stands behind it."""
+    return Estimate(float(value), float(value), float(value), 1)

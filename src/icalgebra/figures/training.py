@@ -1,0 +1,60 @@
+"""Figure 2b: hold-out accuracy through training, on a step axis and on a time axis; and the skills in their order."""
+
+from __future__ import annotations
+
+from matplotlib.figure import Figure
+
+from icalgebra.figures import COLOURS, axes, published
+from icalgebra.results import Result
+
+RELEASED_STEP_SECONDS = 1.157  # a step of the released code on an H200
+SKILLS = {
+    "structural": ("structural tokens", "#999999"),
+    "closure_top_k": ("closure (top K)", "#d27f48"),
+    "copy": ("copy", COLOURS["copy"]),
+    "commute": ("commute", COLOURS["commute"]),
+    "identity": ("identity", COLOURS["identity"]),
+    "cancel": ("cancel", COLOURS["cancel"]),
+    "associate": ("associate", COLOURS["associate"]),
+    "holdout": ("hold-out", COLOURS["model"]),
+}
+
+
+def holdout(result: Result) -> Figure:
+    """Ours and the published curve."""
+    figure, panels = axes(1, 2, (9.2, 3.4), sharey=True)
+    x, y = zip(*published()["figures"]["2b"]["phase"])
+    curve = result.curves["holdout"]
+    ours = [100 * value for value in curve.y]
+    low, high = ([100 * value for value in bound] for bound in (curve.low, curve.high))
+    seconds = result.details["seconds"]
+    for panel, axis, theirs in (
+        (panels[0][0], curve.x, list(x)),
+        (panels[0][1], seconds, [step * RELEASED_STEP_SECONDS for step in x]),
+    ):
+        panel.plot(theirs[1:], [100 * value for value in y[1:]], color=COLOURS["published"], label="published")
+        panel.plot(axis, ours, color=COLOURS["associate"], label=f"ours ({result.model})")
+        panel.fill_between(axis, low, high, color=COLOURS["associate"], alpha=0.2, linewidth=0)
+        panel.set(xscale="log", ylim=(0, 101))
+    panels[0][0].set(xlabel="training steps", ylabel="hold-out accuracy (%)")
+    panels[0][1].set(xlabel="seconds of training (published: steps × 1.157 s)")
+    panels[0][0].legend(loc="lower right")
+    return figure
+
+
+def skills(result: Result) -> Figure:
+    """The order in which skills appear."""
+    figure, panels = axes(2, 1, (9.2, 5.6), sharex=True, height_ratios=[1, 1.6])
+    for name, colour in (("loss/right", "#888888"), ("loss/answer", COLOURS["cancel"])):
+        curve = result.curves[name]
+        panels[0][0].plot(curve.x, curve.y, color=colour, label=f"{name.split('/')[1]} slot")
+    panels[0][0].set_ylabel("loss (nats)")
+    panels[0][0].legend(loc="upper right")
+    for name, (label, colour) in SKILLS.items():
+        if name in result.curves:
+            curve = result.curves[name]
+            width = 2.0 if name == "holdout" else 1.3
+            panels[1][0].plot(curve.x, [100 * y for y in curve.y], color=colour, label=label, linewidth=width)
+    panels[1][0].set(xscale="log", xlabel="training steps", ylabel="accuracy (%)", ylim=(0, 101))
+    panels[1][0].legend(loc="upper left", fontsize=8, ncols=2)
+    return figure

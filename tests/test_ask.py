@@ -1,0 +1,66 @@
+"""`icalgebra ask`: who answers what, side by side, with and without a model."""
+
+import io
+import json
+
+import pytest
+
+from icalgebra.cli.main import main
+
+EQUATION_6 = ",pf=p,ee=n,pf=p,pf=p,ae=f,pp=e,pf=p,pn=f,pp=e,pe="
+
+
+def ask(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as ended:
+        main(["ask", *arguments])
+    captured = capsys.readouterr()
+    return int(ended.value.code or 0), captured.out, captured.err
+
+
+def test_mechanisms_and_oracle_without_a_model(capsys) -> None:
+    code, out, _ = ask(capsys, EQUATION_6, "--json")
+    answer = json.loads(out)
+    assert code == 0
+    assert "model" not in answer
+    assert list(answer["mechanisms"]["cancel"]) == ["a"]
+    assert answer["oracle"] == {"query": "holdout", "kind": "entailed", "posterior": {"a": 1.0}}
+
+
+def test_the_shipped_model_is_asked_too(capsys) -> None:
+    _, out, _ = ask(capsys, "small", EQUATION_6, "--json")
+    probabilities = json.loads(out)["model"]
+    assert next(iter(probabilities)) == "a"
+    assert sum(probabilities.values()) == pytest.approx(1.0, abs=1e-4)
+
+
+def test_a_copyable_query_is_judged_as_a_training_query(capsys) -> None:
+    _, out, _ = ask(capsys, ",bc=d,bc=", "--json")
+    assert json.loads(out)["oracle"]["query"] == "train"
+    assert json.loads(out)["oracle"]["posterior"] == {"d": 1.0}
+
+
+def test_lines_from_standard_input(capsys, monkeypatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(",bc=d,cb=\n,bc=d,bd=\n"))
+    code, out, _ = ask(capsys, "none", "--json")
+    assert code == 0
+    assert len(out.splitlines()) == 2
+
+
+def test_an_impossible_context_says_why(capsys) -> None:
+    _, out, _ = ask(capsys, ",ab=b,ac=", "--json")
+    oracle = json.loads(out)["oracle"]
+    assert oracle["kind"] == "impossible"
+    assert "reserved" in oracle["why"]
+
+
+def test_people_get_a_table(capsys) -> None:
+    _, out, _ = ask(capsys, EQUATION_6)
+    assert "cancel" in out
+    assert "entailed" in out
+
+
+@pytest.mark.parametrize("arguments", [("small", ",ab"), ("smal", ",ab="), (",ab=c",), ("none", ",ab=", "--file", "x")])
+def test_bad_input_is_one_line(capsys, arguments) -> None:
+    code, out, err = ask(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert len(err.splitlines()) == 1
