@@ -398,11 +398,11 @@ def test_memory_stays_flat_over_hundreds_of_patches(model: Transformer) -> None:
 
     def live() -> int:
         gc.collect()
-        return sum(isinstance(item, torch.Tensor) for item in gc.get_objects())
+        return sum(issubclass(type(item), torch.Tensor) for item in gc.get_objects())
 
     indirect_effects(*arguments, resumed=False)
     before = live()
     for _ in range(10):
         indirect_effects(*arguments, resumed=False)
         indirect_effects(*arguments)
-    assert live() == before
+    assert live() <= before

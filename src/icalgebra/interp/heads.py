@@ -81,7 +81,7 @@ class RoleScores:
 def role_scores(model: Transformer, world: World, n: int, n_facts: int, seed: int = 0) -> dict[str, RoleScores]:
     """All roles of any model, from n sequences of each kind."""
     draw = drawer(world, n_facts, seed, "heads")
-    found = {role: copying_effect(model, *pairs(draw(role, n), draw("holdout", 2 * n + 16, role)))[0]
+    found = {role: copying_effect(model, *pairs(draw(role, n), draw("holdout", 2 * n + 16, role)), role)[0]
              for role in ("copy", "commute")}  # fmt: skip
     identity = draw("identity", 2 * n)
     identity = identity[identity.distinct][:n]
@@ -104,9 +104,7 @@ def drawer(world: World, n_facts: int, seed: int, prefix: str) -> Callable[..., 
     return draw
 
 
-def copying_effect(
-    model: Transformer, clean: Cases, corrupt: Cases, role: str = "copy"
-) -> tuple[RoleScores, np.ndarray]:
+def copying_effect(model: Transformer, clean: Cases, corrupt: Cases, role: str) -> tuple[RoleScores, np.ndarray]:
     """The average indirect effect of every head on the clean answer, and the effects themselves [heads, pairs]."""
     effects = indirect_effects(model, clean.prompts, corrupt.prompts, clean.answer)
     return _scores(model, role, effects.T, mean), effects
