@@ -23,10 +23,11 @@ STOREYS = [
     "oracle model",
     "evaluate results",
     "train",
+    "sweep",
     "interp",
     "experiments claims",
     "figures report",
-    "benchmarks cli explorer",
+    "benchmarks cli explorer __main__",
 ]
 STOREY = {name: level for level, names in enumerate(STOREYS) for name in names.split()}
 

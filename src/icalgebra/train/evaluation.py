@@ -29,8 +29,14 @@ from icalgebra.world import World
 
 HOLDOUTS = ("holdout", "holdout_reserved_identity", "holdout_unshuffled")
 SKILLS = ("copy", "commute", "identity", "cancel", "associate")
+CLOSURES = ("closure_top_k", "closure_top_1")
 SLOTS = ("comma", "left", "right", "equals", "answer")
 BATCH = {"cpu": 64, "cuda": 256}  # rows a pass: what keeps each kind of device busy
+
+
+def is_share(name: str) -> bool:
+    """Whether an evaluation counts hits among its sequences: its value and n then give its interval."""
+    return name.partition("/")[0] in (*HOLDOUTS, *SKILLS, *CLOSURES)
 
 
 class Evaluations:

@@ -1,0 +1,146 @@
+"""`icalgebra sweep`: many runs from one description, on this machine, on a cluster, or as a written Slurm array."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+from icalgebra.cli.sweep_progress import live_status
+from icalgebra.errors import InputError, RunError
+from icalgebra.files import write_json, write_text
+from icalgebra.sweep import Entry, LocalWorkers, Status, Workers, load_sweep, run_sweep, sweep_table, write_manifest
+from icalgebra.sweep.slurm import slurm_script
+from icalgebra.sweep.table import sweep_curves
+from icalgebra.train.distributed import choose_device
+from icalgebra.train.evaluation import SKILLS
+
+PIPED_WIDTH = 160
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Train every run of a description; stopped or killed, the same command goes on where it was."""
+
+    file: tyro.conf.Positional[Path]
+    """The description (.toml, .json), or a sweep's manifest.jsonl."""
+    out: Path
+    """The sweep's folder: manifest.jsonl, runs/, table.json, curves.svg."""
+    workers: int | None = None
+    """Runs at once: processes that share this machine's device; one unless told."""
+    ray: bool = False
+    """On a Ray cluster: the one RAY_ADDRESS names, or one started on this machine."""
+    slurm: Path | None = None
+    """Write a Slurm array script here and return at once; --workers bounds its tasks at once."""
+    device: str | None = None
+    """cpu, cuda, …, or several: cuda:0,cuda:1; CUDA where there is one unless told."""
+    retries: int = 2
+    """How often a run that died is tried again from its checkpoint."""
+    task: int | None = None
+    """Only the run of this line of the manifest, counted from 0."""
+    collect: bool = False
+    """Run nothing: the table and the figure of what is there."""
+    json: bool = False
+    """The table as one JSON object."""
+
+    def run(self) -> int:
+        self._check()
+        entries = load_sweep(self.file)
+        if self.task is not None:
+            return self._run_task(entries)
+        manifest = write_manifest(self.out, entries)
+        if self.slurm is not None:
+            return self._write_slurm(manifest, len(entries))
+        status = Status(waiting=[])
+        try:
+            if not self.collect:
+                status = self._run_all(entries)
+        finally:  # an interrupted sweep leaves the table of what is done
+            table = self._write_table(entries)
+            self._write_figure(entries)
+        self._print(table)
+        return _told_failures(status, self.out)
+
+    def _check(self) -> None:
+        ways = {"--ray": self.ray, "--slurm": self.slurm, "--collect": self.collect, "--task": self.task is not None}
+        chosen = [name for name, given in ways.items() if given]
+        if len(chosen) > 1:
+            raise InputError(f"{' and '.join(chosen)} do not go together")
+        if self.workers is not None and self.workers < 1:
+            raise InputError(f"--workers must be at least 1, not {self.workers}")
+        if self.retries < 0:
+            raise InputError(f"--retries must be at least 0, not {self.retries}")
+
+    def _run_all(self, entries: list[Entry]) -> Status:
+        with live_status(self.out) as show:
+            return run_sweep(entries, self.out, self._workers(), self.retries, show)
+
+    def _run_task(self, entries: list[Entry]) -> int:
+        assert self.task is not None
+        if not 0 <= self.task < len(entries):
+            raise InputError(f"--task must be between 0 and {len(entries) - 1}, not {self.task}")
+        return _told_failures(self._run_all([entries[self.task]]), self.out)
+
+    def _workers(self) -> Workers:
+        if self.ray:
+            from icalgebra.sweep.cluster import RayWorkers
+
+            return RayWorkers(self.workers or 1, self.device)
+        devices = self.device.split(",") if self.device else []
+        for device in devices:
+            choose_device(device)  # a wrong name is told now, not by every run
+        return LocalWorkers(self.workers or 1, list(devices))
+
+    def _write_slurm(self, manifest: Path, n: int) -> int:
+        assert self.slurm is not None
+        write_text(self.slurm, slurm_script(manifest, n, self.device, self.retries, self.workers))
+        (self.out / "slurm").mkdir(exist_ok=True)
+        print(f"{n} runs written to {manifest}; submit them with: sbatch {self.slurm}")
+        return 0
+
+    def _write_table(self, entries: list[Entry]) -> dict[str, Any]:
+        table = {"sweep": self.file.stem, "runs": sweep_table(entries, self.out)}
+        write_json(self.out / "table.json", table)
+        return table
+
+    def _write_figure(self, entries: list[Entry]) -> None:
+        runs = sweep_curves(entries, self.out)
+        if runs:
+            from icalgebra.figures import svg
+            from icalgebra.figures.sweep import courses
+
+            write_text(self.out / "curves.svg", svg(courses(runs)) + "\n")
+
+    def _print(self, table: dict[str, Any]) -> None:
+        if self.json:
+            print(json.dumps(table))
+            return
+        shown = Table("run", "hold-out (%)", *SKILLS, "steps to 90 %", "to 99 %", "seconds", title=str(self.out))
+        for row in table["runs"]:
+            shown.add_row(row["name"], *(_cells(row) if row["done"] else ("not done",)))
+        console = Console()
+        (console if console.is_terminal else Console(width=PIPED_WIDTH)).print(shown)
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    holdout = {key: 100 * value for key, value in row["final"]["holdout"].items()}
+    skills = [row["final"].get(name) for name in SKILLS]  # a small world cannot ask them all
+    return [
+        f"{holdout['value']:.1f} [{holdout['low']:.1f}, {holdout['high']:.1f}]",
+        *("" if skill is None else f"{100 * skill['value']:.1f}" for skill in skills),
+        *("never" if step is None else f"{step:,}" for step in row["steps_to"].values()),
+        f"{row['clock']['seconds']:,.1f}",
+    ]
+
+
+def _told_failures(status: Status, out: Path) -> int:
+    if status.failed:
+        first = status.failed[0]
+        told = f"{first.name} ({first.folder(out)}): {status.complaints[first.id]}"
+        raise RunError(f"{len(status.failed)} of the runs died too often; {told}")
+    return 0

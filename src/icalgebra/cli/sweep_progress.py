@@ -1,0 +1,57 @@
+"""The live view of a sweep, for people: how many runs wait, run, are done; where the running ones are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.text import Text
+
+from icalgebra.sweep import Entry, Status
+
+TAIL_BYTES = 4096  # more than two records of metrics.jsonl
+
+
+@contextmanager
+def live_status(out: Path) -> Iterator[Callable[[Status], None]]:
+    """A function that shows a sweep's status, on standard error; nothing when piped."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda status: None
+        return
+    with Live(console=console, auto_refresh=False, transient=True) as live:
+        yield lambda status: live.update(_view(status, out), refresh=True)
+
+
+def _view(status: Status, out: Path) -> Group:
+    counts = {"waiting": status.waiting, "running": status.running, "done": status.done, "failed": status.failed}
+    told = " · ".join(f"{len(entries)} {state}" for state, entries in counts.items())
+    retries = status.deaths.total()
+    lines = [f"{told}{f' · {retries} died on the way' if retries else ''}"]
+    lines += [f"  {entry.name}  {_whereabouts(entry, out)}" for entry in status.running]
+    return Group(*(Text(line, no_wrap=True, overflow="ellipsis") for line in lines))
+
+
+def _whereabouts(entry: Entry, out: Path) -> str:
+    step, holdout = 0, ""
+    for record in _last_records(entry.folder(out) / "metrics.jsonl"):
+        step = record["step"]
+        if "holdout" in record:
+            holdout = f"  hold-out {record['holdout']:.1%}"
+    return f"{step:,} of {entry.config.steps:,} steps{holdout}"
+
+
+def _last_records(metrics: Path) -> list[dict]:
+    """The whole lines at the end of a file that is being written."""
+    try:
+        with open(metrics, "rb") as stream:
+            start = max(0, metrics.stat().st_size - TAIL_BYTES)
+            stream.seek(start)
+            tail = stream.read().decode(errors="ignore")
+    except OSError:
+        return []
+    return [json.loads(line) for line in tail.split("\n")[1 if start else 0 : -1]]

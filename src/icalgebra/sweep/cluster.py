@@ -1,0 +1,92 @@
+"""Workers of a Ray cluster: the one RAY_ADDRESS names, or one on this machine for as long as the sweep lasts.
+
+The nodes of a cluster share the sweep's folder and have icalgebra installed.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from icalgebra.errors import InputError
+from icalgebra.sweep.manifest import Entry
+from icalgebra.sweep.task import run_entry
+
+# Nothing passes through Ray but file names, so its object store can be as small as it allows.
+OBJECT_STORE_BYTES = 80 * 1024**2
+
+
+class RayWorkers:
+    def __init__(self, slots: int = 1, device: str | None = None) -> None:
+        """`slots` runs at once on this machine; on a cluster, that many on each GPU, or one on each CPU."""
+        self.ray, self.device, self.running = _ray(), device, dict[Any, Entry]()
+        _connect(self.ray, slots)
+        on_gpu = device != "cpu" and self.ray.cluster_resources().get("GPU", 0) > 0
+        self.need = {"num_cpus": 1.0, "num_gpus": 1 / slots if on_gpu else 0.0}
+        # The sweep tries again itself, and only a run without done.json.
+        self.task = self.ray.remote(**self.need, max_retries=0)(run_entry)
+
+    @property
+    def slots(self) -> int:
+        """What the cluster has room for now: nodes come and go."""
+        there = self.ray.cluster_resources()
+        room = {"num_cpus": there.get("CPU", 0), "num_gpus": there.get("GPU", 0)}
+        return max(1, int(min(room[kind] / need + 1e-6 for kind, need in self.need.items() if need)))
+
+    def start(self, entry: Entry, folder: Path) -> None:
+        self.running[self.task.remote(entry, folder.absolute(), self.device)] = entry
+
+    def ended(self, timeout: float) -> Iterator[tuple[Entry, str]]:
+        ready, _ = self.ray.wait(list(self.running), timeout=timeout)
+        for reference in ready:
+            yield self.running.pop(reference), self._word(reference)
+
+    def _word(self, reference: Any) -> str:
+        try:
+            self.ray.get(reference)
+        except self.ray.exceptions.RayError as error:
+            return str(getattr(error, "cause", None) or error).strip().splitlines()[0]
+        return "its worker ended without finishing it"
+
+    def stop(self) -> None:
+        self.ray.shutdown()
+
+
+def _ray() -> Any:
+    # Both are read when Ray is imported: no word to its makers, no token file in the user's home.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_AUTH_MODE", "disabled")
+    try:
+        return import_module("ray")
+    except ImportError as error:
+        raise InputError('--ray needs Ray; pip install "icalgebra[ray]"') from error
+
+
+def _connect(ray: Any, slots: int) -> None:
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "error"}
+    address = os.environ.get("RAY_ADDRESS")
+    if address:
+        _join(ray, address, quiet)
+        return
+    ray.init(
+        "local",
+        num_cpus=slots,
+        include_dashboard=False,
+        object_store_memory=OBJECT_STORE_BYTES,
+        _node_ip_address="127.0.0.1",
+        **quiet,
+    )
+
+
+def _join(ray: Any, address: str, quiet: dict[str, Any]) -> None:
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    try:
+        if port.isdigit():  # asked first: Ray itself would go on trying for minutes
+            socket.create_connection((host, int(port)), timeout=5).close()
+        ray.init(address, **quiet)
+    except OSError as error:
+        raise InputError(f"no Ray cluster answers at RAY_ADDRESS={address}") from error

@@ -1,0 +1,128 @@
+"""The description of a sweep: a small TOML or JSON file.
+
+    preset = "fast"             # or config = "file.json", beside this file
+    seeds = [0]                 # 0 alone unless told
+    fixed = { steps = 2500 }    # changes in every run
+    [grid]                      # every combination
+    n_layers = [2, 4]
+    n_heads = [2, 8]
+    [[runs]]                    # and these, with seeds of their own if they say so
+    d_model = 128
+    seeds = [0, 1, 2]
+    [evaluate.p7]               # further evaluations of every finished model
+    p_mix = 0.7
+
+Each config is trained once, however often it is described.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from icalgebra.errors import InputError, unknown
+from icalgebra.sweep.manifest import Changes, Entry, distinct, read_manifest
+from icalgebra.train.config import TrainConfig
+from icalgebra.train.presets import preset
+
+KEYS: dict[str, type] = {
+    "preset": str, "config": str, "seeds": list, "fixed": dict, "grid": dict, "runs": list, "evaluate": dict,
+}  # fmt: skip
+KINDS: dict[type, str] = {str: "text", list: "a list", dict: "a table of fields"}
+READERS = {".toml": tomllib.loads, ".json": json.loads}
+
+
+def load_sweep(path: Path) -> list[Entry]:
+    """The runs of a description (.toml, .json) or of a manifest (.jsonl)."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or 'it is not text'}") from error
+    try:
+        entries = read_manifest(text) if path.suffix == ".jsonl" else distinct(expand(_parsed(path, text), path.parent))
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+    if not entries:
+        raise InputError(f"{path} describes no run")
+    return entries
+
+
+def expand(description: Changes, beside: Path) -> list[Entry]:
+    """Every run described, in the order of the file: the grid, then the runs named one by one."""
+    _check(description)
+    base = _base(description, beside).with_changes(**_without_seed(description.get("fixed", {})))
+    usual = _seeds(description.get("seeds", [0]))
+    evaluate = description.get("evaluate", {})
+    return [
+        Entry(base.with_changes(**changes, seed=seed), evaluate)
+        for changes, seeds in [*_grid(description), *_runs(description)]
+        for seed in (usual if seeds is None else seeds)
+    ]
+
+
+def _parsed(path: Path, text: str) -> Any:
+    if path.suffix not in READERS:
+        raise InputError("a sweep is described in .toml or .json, or by its manifest, .jsonl")
+    try:
+        return READERS[path.suffix](text)
+    except ValueError as error:
+        raise InputError(f"it is not {path.suffix[1:].upper()}: {error}") from error
+
+
+def _check(description: Any) -> None:
+    if not isinstance(description, dict):
+        raise InputError("expected an object of preset, grid, …")
+    for key, value in description.items():
+        if key not in KEYS:
+            raise unknown("key", key, KEYS)
+        _expect(key, value, KEYS[key])
+    for key in ("runs", "evaluate"):
+        items = description.get(key, [])
+        for item in items.values() if isinstance(items, dict) else items:
+            _expect(f"an item of {key}", item, dict)
+
+
+def _expect(what: str, value: Any, kind: type) -> None:
+    if not isinstance(value, kind):
+        raise InputError(f"{what} must be {KINDS[kind]}, not {value!r}")
+
+
+def _base(description: Changes, beside: Path) -> TrainConfig:
+    if ("preset" in description) == ("config" in description):
+        raise InputError("name a preset or a config file: one of them")
+    if "preset" in description:
+        return preset(description["preset"])
+    return TrainConfig.load(beside / description["config"])
+
+
+def _grid(description: Changes) -> list[tuple[Changes, None]]:
+    grid = _without_seed(description.get("grid", {}))
+    for field, values in grid.items():
+        _expect(f"grid.{field}", values, list)
+    if not grid and description.get("runs"):
+        return []
+    return [(dict(zip(grid, values)), None) for values in product(*grid.values())]
+
+
+def _runs(description: Changes) -> list[tuple[Changes, list[int] | None]]:
+    found = []
+    for run in description.get("runs", []):
+        changes = _without_seed({field: value for field, value in run.items() if field != "seeds"})
+        found.append((changes, _seeds(run["seeds"]) if "seeds" in run else None))
+    return found
+
+
+def _seeds(seeds: Any) -> list[int]:
+    if not isinstance(seeds, list) or not seeds or any(type(seed) is not int for seed in seeds):
+        raise InputError(f"seeds must be a list of whole numbers, not {seeds!r}")
+    return seeds
+
+
+def _without_seed(changes: Changes) -> Changes:
+    """Seeds are given in one way."""
+    if "seed" in changes:
+        raise InputError("give seeds = [0, 1, …] instead of seed")
+    return changes

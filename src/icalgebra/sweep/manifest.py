@@ -1,0 +1,100 @@
+"""The manifest: one frozen run a line, with an id that its config alone decides and a name for people."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from icalgebra.errors import InputError, unknown
+from icalgebra.files import write_text
+from icalgebra.train.config import TrainConfig
+
+MANIFEST = "manifest.jsonl"
+LINE = ("id", "name", "config", "evaluate")
+# What an evaluation of a finished model may change. The alphabet is the model's own.
+EVALUATION_FIELDS = ("structures", "p_mix", "d2", "reserved", "draw", "n_facts", "seed", "eval_n", "eval_facts")
+
+Changes = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One run of a sweep, and under which further settings its finished model is evaluated."""
+
+    config: TrainConfig
+    evaluate: dict[str, Changes]
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        self.evaluation_configs  # noqa: B018 (checks what it is given)
+
+    @cached_property
+    def id(self) -> str:
+        frozen = json.dumps(self.config.to_dict(), sort_keys=True)
+        return hashlib.sha256(frozen.encode()).hexdigest()[:12]
+
+    @cached_property
+    def evaluation_configs(self) -> dict[str, TrainConfig]:
+        for changes in self.evaluate.values():
+            for field in changes:
+                if field not in EVALUATION_FIELDS:
+                    raise unknown("evaluation field", field, EVALUATION_FIELDS)
+        return {name: self.config.with_changes(**changes) for name, changes in self.evaluate.items()}
+
+    def folder(self, out: Path) -> Path:
+        """By id, so that a sweep that grows finds its finished runs again."""
+        return out / "runs" / self.id
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"id": self.id, "name": self.name, "config": self.config.to_dict(), "evaluate": self.evaluate}
+
+    @staticmethod
+    def from_dict(values: Any) -> Entry:
+        if not isinstance(values, dict) or set(values) != set(LINE):
+            raise InputError(f"expected an object with {', '.join(LINE)}")
+        entry = Entry(TrainConfig.from_dict(values["config"]), values["evaluate"], values["name"])
+        if entry.id != values["id"]:
+            raise InputError(f"its config was changed: {values['id']} is not its id")
+        return entry
+
+
+def distinct(entries: list[Entry]) -> list[Entry]:
+    """Each config once, in the order of first mention, named by what differs between them."""
+    once = list({entry.id: entry for entry in entries}.values())
+    fields = varying_fields(once)
+    return [replace(entry, name=_name(entry, fields)) for entry in once]
+
+
+def varying_fields(entries: list[Entry]) -> list[str]:
+    configs = [entry.config.to_dict() for entry in entries]
+    first = configs[0] if configs else {}
+    return [field for field in first if any(config[field] != first[field] for config in configs)]
+
+
+def _name(entry: Entry, fields: list[str]) -> str:
+    values = entry.config.to_dict()
+    return " ".join(f"{field}={_told(values[field])}" for field in fields) or "the only run"
+
+
+def _told(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def write_manifest(out: Path, entries: list[Entry]) -> Path:
+    path = out / MANIFEST
+    write_text(path, "".join(json.dumps(entry.to_dict()) + "\n" for entry in entries))
+    return path
+
+
+def read_manifest(text: str) -> list[Entry]:
+    entries = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        try:
+            entries.append(Entry.from_dict(json.loads(line)))
+        except ValueError as error:  # InputError is one
+            raise InputError(f"line {number}: {error}") from error
+    return entries

@@ -1,0 +1,62 @@
+"""done.json: what a finished run came to. It is written whole, last, and is the only thing that makes a run count."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from icalgebra.files import write_json
+from icalgebra.statistics import Estimate, proportion
+from icalgebra.sweep.manifest import Entry
+from icalgebra.train.evaluation import is_share
+from icalgebra.train.loop import Record, TrainResult
+from icalgebra.train.run import RunFolder
+
+DONE = "done.json"
+TARGETS = (0.9, 0.99)
+
+Outcome = dict[str, Any]
+Estimates = dict[str, Estimate]
+
+
+def write_outcome(entry: Entry, folder: Path, result: TrainResult, evaluations: dict[str, Estimates]) -> None:
+    """Everything outside `clock` is the same for the same entry."""
+    records = RunFolder(folder, entry.config).records()
+    told = {
+        **_marks(entry),
+        "step": result.step,
+        "final": final_values(result.final, entry.config.eval_n),
+        "steps_to": {f"{target:g}": steps_to(target, records) for target in TARGETS},
+        "evaluations": {name: {key: e.to_dict() for key, e in found.items()} for name, found in evaluations.items()},
+        "clock": {"seconds": round(result.seconds, 3), "training_seconds": round(result.training_seconds, 3)},
+    }
+    write_json(folder / DONE, told)
+
+
+def finished(entry: Entry, folder: Path) -> Outcome | None:
+    """What done.json says, if it is there and about this very run with these very evaluations."""
+    try:
+        told = json.loads((folder / DONE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    same = isinstance(told, dict) and all(told.get(key) == value for key, value in _marks(entry).items())
+    return told if same else None
+
+
+def _marks(entry: Entry) -> Outcome:
+    return {"id": entry.id, "evaluate": entry.evaluate}
+
+
+def final_values(record: Record, n: int) -> dict[str, dict[str, float | int]]:
+    """The last evaluation of a run: shares with their intervals, means as they were written down."""
+    values = {name: value for name, value in record.items() if isinstance(value, float)}
+    return {
+        name: proportion(value * n, n).to_dict() if is_share(name) else {"value": value, "n": n}
+        for name, value in values.items()
+    }
+
+
+def steps_to(target: float, records: list[Record]) -> int | None:
+    """The first evaluation whose hold-out accuracy reached the target; None: none did."""
+    return next((record["step"] for record in records if record.get("holdout", 0.0) >= target), None)

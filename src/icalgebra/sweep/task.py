@@ -1,0 +1,60 @@
+"""One run of a sweep, from wherever it stands to its done.json. Every kind of worker ends here."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+
+from icalgebra.errors import InputError
+from icalgebra.statistics import Estimate
+from icalgebra.sweep.manifest import Entry
+from icalgebra.sweep.outcome import finished, write_outcome
+from icalgebra.train.config import TrainConfig
+from icalgebra.train.evaluation import Evaluations
+from icalgebra.train.loop import TrainResult, train
+
+HOLDER = "holder"
+
+
+def run_entry(entry: Entry, folder: Path, device: str | None = None) -> None:
+    """Start the run, or go on from its newest checkpoint; done.json comes last and whole, so it says that all is done.
+
+    Whoever comes second waits for the first: a run has one writer, even if an older sweep's worker is still alive.
+    """
+    with held(folder):
+        if finished(entry, folder) is None:
+            result = _trained(entry.config, folder, device)
+            evaluations = {name: _evaluated(result, config) for name, config in entry.evaluation_configs.items()}
+            write_outcome(entry, folder, result, evaluations)
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """The folder's lock, which the system takes back from a process that dies; the file tells who has it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / HOLDER, "a", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        lock.truncate(0)
+        print(socket.gethostname(), os.getpid(), file=lock, flush=True)
+        yield
+
+
+def _trained(config: TrainConfig, folder: Path, device: str | None) -> TrainResult:
+    if not (folder / "config.json").exists():
+        return train(config, folder, device=device)
+    if TrainConfig.load(folder / "config.json") != config:
+        raise InputError(f"{folder} holds another run than its name says")
+    return train(resume=folder, device=device)
+
+
+def _evaluated(result: TrainResult, config: TrainConfig) -> dict[str, Estimate]:
+    """The finished model under other settings, in the precision it was trained in."""
+    cuda = result.model.unembedding.is_cuda
+    with torch.autocast("cuda", torch.bfloat16, enabled=cuda and config.precision == "bf16"):
+        return Evaluations(config.world, config.n_facts, config.eval_n, config.eval_facts, config.seed)(result.model)

@@ -1,0 +1,257 @@
+"""Sweeps: descriptions, and what must not depend on interruptions, deaths or the kind of worker."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+
+from helpers import ROOT, message_of
+from icalgebra.cli import main
+from icalgebra.errors import InputError
+from icalgebra.figures import published
+from icalgebra.sweep import LocalWorkers, load_sweep, run_sweep, sweep_table, write_manifest
+from icalgebra.sweep.local import PROCESSES
+from icalgebra.sweep.outcome import finished, steps_to
+from icalgebra.sweep.task import held, run_entry
+from sweep_helpers import COURSE, FOUR, Killer, described, first_checkpoint, four_runs, rows, under_way, wait_for
+
+# --- descriptions ---------------------------------------------------------------------------------------------------
+
+
+def test_a_description_becomes_one_frozen_config_a_line(tmp_path: Path) -> None:
+    runs = [{"d_model": 8, "seeds": [5]}, {"p_mix": 0.3}]
+    entries = load_sweep(described(tmp_path, {**FOUR, "fixed": {"steps": 7}, "runs": runs}))
+    assert [(e.config.p_mix, e.config.d_model, e.config.seed) for e in entries] == [
+        (0.3, 16, 0), (0.3, 16, 1), (0.7, 16, 0), (0.7, 16, 1), (0.7, 8, 5),
+    ]  # fmt: skip
+    assert {entry.config.steps for entry in entries} == {7}
+    assert entries[0].name == "p_mix=0.3 d_model=16 seed=0"
+    assert load_sweep(write_manifest(tmp_path, entries)) == entries
+
+
+def test_an_id_is_decided_by_the_config_alone(tmp_path: Path) -> None:
+    described(tmp_path, FOUR)
+    (tmp_path / "other.toml").write_text('config = "base.json"\nseeds = [1]\n[[runs]]\np_mix = 0.3\n')
+    (alone,) = load_sweep(tmp_path / "other.toml")
+    assert alone.id == four_runs(tmp_path)[1].id
+    assert alone.name == "the only run"
+
+
+@pytest.mark.parametrize(
+    "changes, told",
+    [
+        ({"grids": {}}, "unknown key 'grids'; did you mean 'grid'?"),
+        ({"fixed": {"n_layer": 2}}, "unknown config field 'n_layer'; did you mean 'n_layers'?"),
+        ({"grid": {"d_modle": [2]}}, "did you mean 'd_model'?"),
+        ({"grid": {"d_model": 2}}, "grid.d_model must be a list, not 2"),
+        ({"grid": {"d_model": [2.5]}}, "d_model must be of type int, not 2.5"),
+        ({"runs": [3]}, "an item of runs must be a table of fields, not 3"),
+        ({"runs": [{"seed": 3}]}, "give seeds = [0, 1, …] instead of seed"),
+        ({"seeds": []}, "seeds must be a list of whole numbers"),
+        ({"preset": "tiny"}, "name a preset or a config file: one of them"),
+        ({"evaluate": {"x": {"d_model": 2}}}, "unknown evaluation field 'd_model'"),
+        ({"grid": {"p_mix": []}}, "describes no run"),
+    ],
+)
+def test_mistakes_are_told_with_the_file_and_the_fix(tmp_path: Path, changes: dict, told: str) -> None:
+    path = described(tmp_path, {**FOUR, **changes})
+    with pytest.raises(InputError) as caught:
+        load_sweep(path)
+    assert str(path) in message_of(caught.value)
+    assert told in message_of(caught.value)
+
+
+def test_a_manifest_that_was_tampered_with_is_refused(tmp_path: Path) -> None:
+    manifest = write_manifest(tmp_path, four_runs(tmp_path))
+    manifest.write_text(manifest.read_text().replace('"steps": 40', '"steps": 41', 1))
+    with pytest.raises(InputError, match="line 1: its config was changed"):
+        load_sweep(manifest)
+
+
+def test_the_committed_descriptions_are_the_papers_sweeps() -> None:
+    architecture = [entry.config for entry in load_sweep(ROOT / "sweeps/architecture.toml")]
+    settings = [(c.n_layers, c.n_heads, c.d_model) for c in architecture]
+    assert set(settings) == {tuple(row[:3]) for row in published()["table_1"]["rows"]}
+    assert {s: settings.count(s) for s in settings if settings.count(s) > 1} == {(4, 8, 128): 3, (4, 8, 256): 3}
+    mixing = load_sweep(ROOT / "sweeps/mixing.toml")
+    assert [entry.config.p_mix for entry in mixing] == [0.0, 0.3, 0.5, 0.7, 1.0]
+    assert all(entry.evaluation_configs["p7"].p_mix == 0.7 for entry in mixing)
+
+
+# --- running --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sweep that was never interrupted."""
+    folder = tmp_path_factory.mktemp("whole")
+    assert swept(described(folder, FOUR), folder / "out") == 0
+    return folder / "out"
+
+
+def swept(file: Path, out: Path, *options: str) -> int:
+    return exit_code(*arguments(file, out), *options)
+
+
+def arguments(file: Path, out: Path) -> list[str]:
+    return ["sweep", str(file), "--out", str(out), "--workers", "2", "--device", "cpu"]
+
+
+def exit_code(*given: str) -> int:
+    with pytest.raises(SystemExit) as stopped:
+        main(list(given))
+    return int(stopped.value.code or 0)
+
+
+def test_table_and_figure_come_out(whole: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = rows(whole)
+    assert [row["varies"] for row in table] == [{"p_mix": p, "seed": seed} for p in (0.3, 0.7) for seed in (0, 1)]
+    for row in table:
+        assert (row["done"], row["step"]) == (True, COURSE.steps)
+        for values in (row["final"], row["evaluations"]["stop"]):
+            share = values["holdout"]
+            assert share["low"] <= share["value"] <= share["high"]
+            assert share["n"] == COURSE.eval_n
+    assert all(row["name"] in (whole / "curves.svg").read_text() for row in table)
+    assert exit_code("sweep", str(whole / "manifest.jsonl"), "--out", str(whole), "--collect", "--json") == 0
+    assert [row["id"] for row in json.loads(capsys.readouterr().out)["runs"]] == [row["id"] for row in table]
+
+
+@pytest.mark.parametrize("blow", [signal.SIGINT, signal.SIGKILL])
+def test_a_sweep_broken_off_and_resumed_ends_in_the_same_table(
+    whole: Path, tmp_path: Path, blow: signal.Signals
+) -> None:
+    file, out = described(tmp_path, FOUR), tmp_path / "out"
+    sweep = PROCESSES.Process(target=main, args=(arguments(file, out),))
+    sweep.start()
+    wait_for(lambda: under_way(out))
+    os.kill(sweep.pid, blow)
+    sweep.join(60)
+    assert sweep.exitcode == (130 if blow == signal.SIGINT else -blow)
+    assert (out / "table.json").exists() == (blow == signal.SIGINT)
+    broken_off = {run: first_checkpoint(run).stat().st_ino for run in under_way(out)}
+    assert broken_off
+    assert swept(file, out) == 0
+    assert rows(out) == rows(whole)
+    assert {run: first_checkpoint(run).stat().st_ino for run in broken_off} == broken_off
+
+
+def test_a_killed_worker_is_tried_again_from_its_checkpoint(whole: Path, tmp_path: Path) -> None:
+    entries, killer = four_runs(tmp_path), Killer(tmp_path)
+    status = run_sweep(entries, tmp_path, LocalWorkers(2, ["cpu"]))
+    killer.check(status)
+    assert same_as(whole, sweep_table(entries, tmp_path))
+
+
+def same_as(whole: Path, table: list[dict]) -> bool:
+    return [{key: value for key, value in row.items() if key != "clock"} for row in table] == rows(whole)
+
+
+def test_a_run_that_keeps_dying_is_given_up_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    diverging = {"lr": 1e38, "muon_lr": 1e30, "weight_decay": 0.0}
+    file = described(tmp_path, {"config": "base.json", "runs": [diverging, {"steps": 2}]})
+    assert swept(file, tmp_path / "out", "--retries", "1") == 1
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert "1 of the runs died too often; lr=1e+38" in told
+    assert [row["done"] for row in rows(tmp_path / "out")] == [False, True]
+    log = load_sweep(file)[0].folder(tmp_path / "out") / "log.txt"
+    assert log.read_text().count("at step") == 2
+
+
+def test_a_run_has_one_writer_and_is_not_done_twice(whole: Path) -> None:
+    entry = load_sweep(whole / "manifest.jsonl")[0]
+    folder = entry.folder(whole)
+    written = (folder / "done.json").stat().st_ino
+    second = threading.Thread(target=run_entry, args=(entry, folder, "cpu"))
+    with held(folder):
+        second.start()
+        second.join(0.3)
+        assert second.is_alive()
+    second.join(10)
+    assert not second.is_alive()
+    assert (folder / "done.json").stat().st_ino == written
+
+
+def test_a_half_written_or_foreign_done_file_counts_for_nothing(whole: Path, tmp_path: Path) -> None:
+    one, other = load_sweep(whole / "manifest.jsonl")[:2]
+    text = (one.folder(whole) / "done.json").read_text()
+    for content in (text[:-9], "[]", (other.folder(whole) / "done.json").read_text()):
+        (tmp_path / "done.json").write_text(content)
+        assert finished(one, tmp_path) is None
+    (tmp_path / "done.json").write_text(text)
+    assert finished(one, tmp_path) is not None
+
+
+def test_steps_to_a_target_are_those_of_the_first_evaluation_there() -> None:
+    records = [{"step": step, "holdout": value} for step, value in [(10, 0.5), (20, 0.95), (30, 0.8), (40, 0.97)]]
+    assert steps_to(0.9, [{"step": 5, "loss": 1.0}, *records]) == 20
+    assert steps_to(0.99, records) is None
+
+
+@pytest.mark.parametrize(
+    "options, told",
+    [
+        (["--workers", "0"], "--workers must be at least 1"),
+        (["--ray", "--collect"], "--ray and --collect do not go together"),
+        (["--task", "4"], "--task must be between 0 and 3"),
+        (["--device", "cqu"], "unknown device"),
+    ],
+)
+def test_wrong_options_end_in_one_line(
+    tmp_path: Path, options: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert exit_code("sweep", str(described(tmp_path, FOUR)), "--out", str(tmp_path / "out"), *options) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert told in said
+
+
+# --- Slurm and Ray --------------------------------------------------------------------------------------------------
+
+
+def test_the_slurm_array_runs_a_line_of_the_manifest_a_task(whole: Path, tmp_path: Path) -> None:
+    script, out = tmp_path / "array.sh", tmp_path / "out"
+    assert swept(described(tmp_path, FOUR), out, "--slurm", str(script), "--retries", "3") == 0
+    assert not (out / "runs").exists()
+    text = script.read_text()
+    assert "#SBATCH --array=0-3%2\n" in text
+    assert "gpu" not in text
+    assert "--retries 3 --device cpu --task" in text
+    subprocess.run(["bash", "-n", str(script)], check=True)
+    subprocess.run(["bash", str(script)], check=True, env={**os.environ, "SLURM_ARRAY_TASK_ID": "1"})
+    entries = load_sweep(out / "manifest.jsonl")
+    assert [finished(entry, entry.folder(out)) is not None for entry in entries] == [False, True, False, False]
+    assert sweep_table(entries, out)[1]["final"] == rows(whole)[1]["final"]
+
+
+def test_the_slurm_array_asks_for_a_gpu_unless_told_otherwise(tmp_path: Path) -> None:
+    script = tmp_path / "array.sh"
+    assert exit_code("sweep", str(described(tmp_path, FOUR)), "--out", str(tmp_path), "--slurm", str(script)) == 0
+    assert "#SBATCH --array=0-3\n" in script.read_text()
+    assert "#SBATCH --gpus-per-task=1\n" in script.read_text()
+
+
+def test_a_cluster_that_does_not_answer_is_told_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("ray")
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
+    assert swept(described(tmp_path, FOUR), tmp_path / "out", "--ray") == 2
+    assert capsys.readouterr().err == "icalgebra: no Ray cluster answers at RAY_ADDRESS=127.0.0.1:1\n"
+
+
+def test_a_ray_worker_killed_in_the_middle_costs_no_run_and_counts_none_twice(whole: Path, tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    from icalgebra.sweep.cluster import RayWorkers
+
+    entries, killer = four_runs(tmp_path), Killer(tmp_path)
+    status = run_sweep(entries, tmp_path, RayWorkers(2, "cpu"))
+    killer.check(status)
+    assert same_as(whole, sweep_table(entries, tmp_path))
