@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "train": ("icalgebra.cli.train:Train", "train a model by a preset, or go on with a run"),
     "sweep": ("icalgebra.cli.sweep:Sweep", "train many runs from one description, resumable, here or on a cluster"),
     "eval": ("icalgebra.cli.evaluate:Evaluate", "measure a model on every evaluation"),
+    "interp": ("icalgebra.cli.interp:Interp", "look inside a model: heads, copying, identity"),
     "bench": ("icalgebra.cli.bench:Bench", "measure how fast the parts are on this machine"),
 }
 

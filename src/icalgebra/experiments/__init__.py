@@ -105,6 +105,29 @@ EXPERIMENTS: dict[str, Experiment] = {
         seconds=35,
         quick={"n_train": 120, "n_holdout": 64},
         full={"n_train": 2000, "n_holdout": 2000},
+    "copying": Experiment(
+        "icalgebra.experiments.copying",
+        "Which heads copy?",
+        about_model=True,
+        seconds=55,
+        quick={"n_pairs": 48, "n_sets": 16, "n_decode": 32, "n_variants": 16, "n_facts": 200},
+        full={"n_pairs": 200, "n_sets": 200, "n_decode": 200, "n_variants": 200, "n_facts": 200},
+    ),
+    "identity": Experiment(
+        "icalgebra.experiments.identity",
+        "How is the identity recognised?",
+        about_model=True,
+        seconds=40,
+        quick={"n_pca": 200, "n_identity": 48, "n_steer": 80, "n_facts": 200},
+        full={"n_pca": 1000, "n_identity": 200, "n_steer": 5000, "n_facts": 200},
+    ),
+    "heads": Experiment(
+        "icalgebra.experiments.heads",
+        "What is each head for, and what is it worth?",
+        about_model=True,
+        seconds=30,
+        quick={"n": 32, "n_facts": 100},
+        full={"n": 200, "n_facts": 200},
     ),
 }
 

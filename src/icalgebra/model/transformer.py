@@ -129,7 +129,7 @@ class Attention(nn.Module):
         return self.o.weight.T.reshape(self.n_heads, self.d_head, -1)
 
     def forward(self, x: Tensor, cos: Tensor, sin: Tensor, mask: Tensor | None) -> Tensor:
-        q, k, v = self._queries_keys_values(x)
+        q, k, v = self.queries_keys_values(x)
         q, k = self.hook_rot_q(rotate(q, cos, sin)), self.hook_rot_k(rotate(k, cos, sin))
         q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
         if self.hook_attn_scores.listened_to or self.hook_pattern.listened_to:
@@ -141,7 +141,7 @@ class Attention(nn.Module):
             return self.hook_result(torch.einsum("nthe,hed->nthd", z, self.W_O)).sum(2) + self.o.bias
         return self.o(z.flatten(2))
 
-    def _queries_keys_values(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def queries_keys_values(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """One product instead of three; three parameters, so that an optimiser sees each matrix for itself."""
         parts = (self.q, self.k, self.v)
         together = F.linear(x, torch.cat([p.weight for p in parts]), torch.cat([p.bias for p in parts]))
@@ -216,14 +216,14 @@ class Transformer(nn.Module):
     def hook_points(self) -> dict[str, HookPoint]:
         return {name: module for name, module in self.named_modules() if isinstance(module, HookPoint)}
 
-    def _rotation(self, length: int, positions: Tensor | None) -> tuple[Tensor, Tensor]:
+    def angles(self, length: int, positions: Tensor | None) -> tuple[Tensor, Tensor]:
         if positions is None and length <= TABLE_LENGTH:
             return self.cos[:length], self.sin[:length]
         if positions is None:
             positions = torch.arange(length, device=self.cos.device)
         return rotation(positions, self.config.d_head, self.config.rope_base)
 
-    def _embedded(self, tokens: Tensor) -> Tensor:
+    def embedded(self, tokens: Tensor) -> Tensor:
         """Under autocast as a product: a handful of rows take all gradients, and adding them up one by one is slow."""
         if not torch.is_autocast_enabled(tokens.device.type):
             return self.embed(tokens)
@@ -239,8 +239,8 @@ class Transformer(nn.Module):
         mask: Bool[Tensor, "... T T"] | None = None,
     ) -> Float[Tensor, "n T d_vocab"]:
         """Logits of the next token. mask: True where a token may attend, broadcast to [n, H, T, T]; causal if None."""
-        cos, sin = self._rotation(tokens.shape[-1], positions)
-        x = self.hook_embed(self._embedded(tokens))
+        cos, sin = self.angles(tokens.shape[-1], positions)
+        x = self.hook_embed(self.embedded(tokens))
         for block in self.blocks:
             x = block(x, cos, sin, mask)
         return F.linear(self.ln_final(x), self.unembedding)

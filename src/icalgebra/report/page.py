@@ -17,8 +17,11 @@ from icalgebra.errors import InputError
 from icalgebra.experiments import EXPERIMENTS
 from icalgebra.figures import accuracy_by_facts as by_facts_figures
 from icalgebra.figures import ceiling as ceiling_figures
+from icalgebra.figures import copying as copying_figures
 from icalgebra.figures import coverage as coverage_figures
 from icalgebra.figures import distributions as distributions_figures
+from icalgebra.figures import heads as heads_figures
+from icalgebra.figures import identity as identity_figures
 from icalgebra.figures import model_coverage as model_coverage_figures
 from icalgebra.figures import svg
 from icalgebra.figures import training as training_figures
@@ -68,6 +71,26 @@ SECTIONS = (
     ),
     Section("model_coverage", ("C1m", "C2m"), {"over_mechanisms": model_coverage_figures.over_mechanisms}),
     Section("distributions", ("C3",), {"by_distribution": distributions_figures.by_distribution}),
+    Section(
+        "copying",
+        ("K1", "K2", "K3"),
+        {
+            "effects": copying_figures.effects,
+            "strips": copying_figures.strips,
+            "decoded": copying_figures.decoded,
+        },
+    ),
+    Section(
+        "identity",
+        ("I1", "I2", "I3"),
+        {
+            "scatter": identity_figures.scatter,
+            "heads": identity_figures.heads,
+            "steered": identity_figures.steered,
+            "dose_response": identity_figures.dose_response,
+        },
+    ),
+    Section("heads", (), {"roles": heads_figures.roles, "worth": heads_figures.worth}),
 )
 
 
@@ -99,9 +122,7 @@ def _render(environment: Environment, section: Section, store: Store, judged: li
     template = environment.get_template(f"{section.experiment}.html.jinja")
     bodies = [
         {
-            "html": Markup(
-                template.render(result=item.result, show=_shower(item.result), figures=_drawn(section, item.result))
-            ),
+            "html": Markup(template.render(**_context(section, item.result))),
             "result": item.result,
             "origin": item.origin,
         }
@@ -116,7 +137,7 @@ def _render(environment: Environment, section: Section, store: Store, judged: li
 
 
 def _context(section: Section, result: Result) -> dict[str, Any]:
-    """What a section's template can use."""
+    """What a section's template can use: the result lets it choose its words, numbers are written by show alone."""
     return {"result": result, "show": _shower(result), "figures": _drawn(section, result)}
 
 

@@ -1,0 +1,87 @@
+"""`icalgebra interp`: look inside a model; figures and JSON for any run folder."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+from icalgebra.claims import load_claims
+from icalgebra.experiments import EXPERIMENTS, run_experiment
+from icalgebra.experiments.subject import load_subject
+from icalgebra.files import write_json, write_text
+from icalgebra.results import Result
+from icalgebra.train.distributed import choose_device
+
+
+@dataclass(frozen=True)
+class Interp:
+    """Look inside a model: the roles of its heads, how it copies, how it recognises the identity."""
+
+    what: tyro.conf.Positional[Literal["heads", "copying", "identity"]]
+    """heads: who has which role and what that is worth; copying: K1–K3; identity: I1–I3."""
+    model: tyro.conf.Positional[str] = "small"
+    """A shipped model's name, a run folder, a checkpoint folder or a .safetensors file."""
+    out: Path = Path("build/interp")
+    """Where the JSON and the figures (SVG) go."""
+    tier: Literal["quick", "full"] = "quick"
+    """quick: about a minute on two cores; full: the paper's sample sizes."""
+    seed: int = 0
+    device: str | None = None
+    """cpu, cuda, …; CUDA where there is one unless told."""
+    json: bool = False
+    """The values as one JSON object."""
+
+    def run(self) -> None:
+        subject = load_subject(self.model, choose_device(self.device))
+        console = Console(stderr=True)
+        with console.status(f"{EXPERIMENTS[self.what].title} ({subject.name}, {self.tier} tier)"):
+            result = run_experiment(self.what, self.tier, self.seed, subject)
+            files = self._write(result)
+        if self.json:
+            print(json.dumps({"files": [str(path) for path in files], **result.to_dict()}))
+            return
+        Console().print(_roles(result) if self.what == "heads" else _beside_published(result))
+        print(f"{len(files)} files in {self.out}")
+
+    def _write(self, result: Result) -> list[Path]:
+        from icalgebra.figures import svg
+        from icalgebra.report.page import SECTIONS
+
+        write_json(self.out / f"{self.what}.json", result.to_dict())
+        (section,) = [item for item in SECTIONS if item.experiment == self.what]
+        files = [self.out / f"{self.what}.json"]
+        for name, draw in section.figures.items():
+            files.append(self.out / f"{self.what}-{name}.svg")
+            write_text(files[-1], svg(draw(result)))
+        return files
+
+
+def _roles(result: Result) -> Table:
+    table = Table("role", "heads, best first", "best score", "95 % interval", title=f"roles in {result.model}")
+    for role, found in result.details["roles"].items():
+        best = result.values[f"role.{role.replace(' ', '_')}"]
+        table.add_row(role, ", ".join(found["heads"]), f"{best.value:.2f}", f"{best.low:.2f} – {best.high:.2f}")
+    return table
+
+
+def _beside_published(result: Result) -> Table:
+    table = Table("claim", "what", "published", "ours", "95 % interval", "verdict", title=f"{result.model}")
+    for claim in load_claims():
+        ours = claim.measure(result) if claim.experiment == result.experiment else None
+        if ours is not None:
+            interval = f"{ours.low:.2f} – {ours.high:.2f}"
+            table.add_row(
+                claim.id,
+                claim.text,
+                f"{claim.published} {claim.unit}",
+                f"{ours.value:.2f}",
+                interval,
+                claim.verdict(ours),
+            )
+    return table

@@ -1,0 +1,245 @@
+"""Copying (K1, K2, K3): which heads copy, what they attend to, and what they promote.
+
+The copying head is the one with the largest average indirect effect on `copy`; nothing depends on its index. Effects
+are changes of the clean answer's probability. K2 looks at variations of the same sequences (drawn in interp/cases.py),
+K3 decodes heads on cyclic and dihedral groups alone. Top logits are read in the plain form, as in the paper.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from icalgebra.experiments.subject import Subject
+from icalgebra.experiments.values import holds
+from icalgebra.interp.ablation import head_masks, with_heads_replaced
+from icalgebra.interp.attention import (
+    SLOTS,
+    attention_mass,
+    by_fact,
+    most_attended_variable,
+    partition,
+    relations,
+)
+from icalgebra.interp.cases import Cases, pairs, planted_variants
+from icalgebra.interp.heads import Head, RoleScores, copying_effect, drawer, head_name
+from icalgebra.interp.lens import direct_logits, path_to_logits
+from icalgebra.interp.patching import target_probability
+from icalgebra.interp.trace import Trace, batch_size, chunks, on_device, trace, traces
+from icalgebra.results import Result
+from icalgebra.statistics import Estimate, mean, proportion
+from icalgebra.world import PAPER_STRUCTURES, World
+
+Values = dict[str, Estimate]
+FAMILIES = {"cyclic": "C", "dihedral": "D"}
+DECODED = {
+    "cyclic": {"copy": "copy", "commute": "commute", "none": "holdout"},
+    "dihedral": {"copy": "copy", "commute_any": "commute_any", "none": "holdout"},
+}
+
+
+@torch.no_grad()
+def run(
+    tier: str, seed: int, subject: Subject, n_pairs: int, n_sets: int, n_decode: int, n_variants: int, n_facts: int
+) -> Result:
+    draw = drawer(subject.world, n_facts, seed, "copying")
+    values: Values = {}
+    tables: dict[str, Any] = {}
+    found = {}
+    for kind in ("copy", "commute"):
+        clean, corrupt = pairs(draw(kind, n_pairs), draw("holdout", 2 * n_pairs + 16, kind))
+        found[kind] = _effects(subject, kind, clean, corrupt, n_sets, values, tables)
+    flipped = _flipped(subject, n_pairs, n_facts, seed)
+    found["flipped"] = _effects(subject, "flipped", *flipped, n_sets, values, tables)
+    head = found["copy"].best
+    values["aie.flipped.copying_head"] = found["flipped"].of(head)
+    values["same_head"] = holds(head == found["commute"].best, n_pairs)
+    examples = _variants(subject, head, n_variants, n_facts, seed, values)
+    decode = _decoded(subject, head, n_decode, n_facts, seed, values)
+    return Result(
+        experiment="copying",
+        tier=tier,
+        model=subject.name,
+        seed=seed,
+        config={"n_pairs": n_pairs, "n_sets": n_sets, "n_decode": n_decode, "n_variants": n_variants,
+                "n_facts": n_facts, "world": subject.world.to_dict()},
+        command=f"icalgebra reproduce --only copying --tier {tier} --model {subject.name} --seed {seed}",
+        values=values,
+        details={"head": head_name(head), "effects": tables, "decode": decode, "examples": examples,
+                 "leading": {kind: head_name(item.best) for kind, item in found.items()}},
+        model_hash=subject.hash,
+    )  # fmt: skip
+
+
+# --- K1: indirect effects -------------------------------------------------------------------------------------------
+
+
+def _effects(
+    subject: Subject, kind: str, clean: Cases, corrupt: Cases, n_sets: int, values: Values, tables: dict[str, Any]
+) -> RoleScores:
+    """The sweep over all heads; what the leading ones do together and by the direct path, on n_sets of the pairs."""
+    scores, effects = copying_effect(subject.model, clean, corrupt, kind)
+    ranked, n_heads = scores.ranked, subject.model.config.n_heads
+    for place, name in enumerate(("first", "second", "third")):
+        values[f"aie.{kind}.{name}"] = scores.of(ranked[min(place, len(ranked) - 1)])
+    rest = np.delete(effects, ranked[0][0] * n_heads + ranked[0][1], axis=0)
+    chosen = np.random.Generator(np.random.PCG64(0)).integers(len(rest), size=rest.shape[1])
+    values[f"aie.{kind}.random_other"] = mean(rest[chosen, np.arange(rest.shape[1])])
+    together = _together(subject, clean[:n_sets], corrupt[:n_sets], [ranked[:1], ranked[:2], ranked[:3], ranked])
+    for name, column in zip(("one", "two", "three", "all"), together["heads"].T):
+        values[f"aie.{kind}.together.{name}"] = mean(column)
+    values[f"path.{kind}.first"] = mean(together["path"][:, ranked[0][0] * n_heads + ranked[0][1]])
+    tables[kind] = scores.table()
+    tables[f"{kind}.path"] = together["path"].mean(0).reshape(-1, n_heads).tolist()
+    return scores
+
+
+def _together(subject: Subject, clean: Cases, corrupt: Cases, sets: list[list[Head]]) -> dict[str, np.ndarray]:
+    """Effects of whole sets of heads, [n, sets], and of every head's direct path to the logits, [n, heads]."""
+    model, masks = subject.model, head_masks(subject.model, sets)
+    found: dict[str, list[np.ndarray]] = {"heads": [], "path": []}
+    for rows in chunks(len(clean), batch_size(model)):
+        source = trace(model, on_device(model, clean.prompts[rows]))
+        base = trace(model, on_device(model, corrupt.prompts[rows]), keys=True)
+        targets = on_device(model, clean.answer[rows])
+        before = target_probability(base.logits[:, None], targets)
+        patched = {
+            "heads": with_heads_replaced(model, base, source.z, masks),
+            "path": path_to_logits(model, source, base).flatten(1, 2),
+        }
+        for name, logits in patched.items():
+            found[name].append((target_probability(logits, targets) - before).cpu().numpy())
+    return {name: np.concatenate(parts) for name, parts in found.items()}
+
+
+def _flipped(subject: Subject, n: int, n_facts: int, seed: int) -> tuple[Cases, Cases]:
+    """Same context: the clean query occurs in it, the corrupt one is its reverse, which does not and is another."""
+    draw = drawer(family_world(subject.world, "dihedral"), n_facts, seed, "copying")
+    corrupt = draw("commute_any", 4 * n, "flipped")
+    corrupt = corrupt[~corrupt.commutes][:n]
+    return corrupt.reversed(), corrupt
+
+
+def family_world(world: World, family: str) -> World:
+    """The model's world with cyclic, or dihedral, groups alone: those of the paper that fit its alphabet."""
+    letter = FAMILIES[family]
+    chosen = [name for name in PAPER_STRUCTURES if name[0] == letter and _order(name) <= world.n_variables]
+    return replace(world, structures=tuple(chosen), d2=False)
+
+
+def _order(name: str) -> int:
+    return int(name[1:]) * (2 if name[0] == "D" else 1)
+
+
+# --- K2: attention and direct logits on variations of the same sequences ----------------------------------------------
+
+
+def _variants(
+    subject: Subject, head: Head, n: int, n_facts: int, seed: int, values: Values
+) -> dict[str, dict[str, Any]]:
+    base = drawer(subject.world, n_facts, seed, "copying")("holdout", 6 * n, "variants")
+    base = base[base.commutes & base.distinct & ~base.is_identity][:n]
+    examples = {}
+    for name, cases in planted_variants(base, seed).items():
+        run = traces(subject.model, cases.prompts, pattern=True)
+        assert run.pattern is not None
+        pattern, direct = (
+            run.pattern[:, head[0], head[1]],
+            direct_logits(subject.model, run, "plain")[:, head[0], head[1]],
+        )
+        masses = {
+            key: attention_mass(pattern, facts).cpu().numpy() for key, facts in partition(relations(cases)).items()
+        }
+        values |= {f"variants.{name}.mass.{key.replace(' ', '_')}": mean(mass) for key, mass in masses.items()}
+        predicted = run.logits[:, : subject.world.n_variables].argmax(-1).cpu().numpy()
+        values[f"variants.{name}.correct"] = _share(predicted == cases.answer)
+        values[f"variants.{name}.top_is_answer"] = _share(direct.argmax(-1).cpu().numpy() == cases.answer)
+        _judge_variant(name, masses, direct.cpu().numpy(), predicted, cases, values)
+        examples[name] = _example(subject, cases, pattern, direct)
+    return examples
+
+
+def _judge_variant(
+    name: str, masses: dict[str, np.ndarray], direct: np.ndarray, predicted: np.ndarray, cases: Cases, values: Values
+) -> None:
+    n = len(cases)
+    if name == "both":
+        share = _share(masses["same pair"] > masses["reverse"])
+        values |= {"exact_precedes_commutative": holds(share.value > 0.5, n), "exact_over_commutative": share}
+    elif name == "neither":
+        means = {key: float(mass.mean()) for key, mass in masses.items()}
+        values["self_attends"] = holds(max(means, key=lambda key: means[key]) == "self", n)
+    elif name in ("corrupted", "conflicting"):
+        wrong = _planted_wrong(cases)
+        top = np.argsort(-direct, axis=1)[:, :2]
+        both = (top == cases.answer[:, None]).any(1) & (top == wrong[:, None]).any(1)
+        values[f"{name}.promotes_both"] = _share(both)
+        values[f"{name}.predicts_wrong"] = _share(predicted == wrong)
+        if name == "corrupted":
+            values["promotes_both"] = holds(float(both.mean()) > 0.5, n)
+
+
+def _planted_wrong(cases: Cases) -> np.ndarray:
+    """The wrong answer that a planted duplicate or reverse of the query gives."""
+    found = relations(cases)
+    facts = (found["same pair"] | found["reverse"])[:, :-1] & (cases.context[:, :, 2] != cases.answer[:, None])
+    return cases.context[np.arange(len(cases)), facts.argmax(1), 2].astype(np.int64)
+
+
+def _example(subject: Subject, cases: Cases, pattern: torch.Tensor, direct: torch.Tensor) -> dict[str, Any]:
+    """The first sequence, for the strips: attention of the head by fact and slot, and its direct logits."""
+    text = subject.world.vocabulary.decode(cases.tokens[:1])[0]
+    return {
+        "text": text,
+        "attention": by_fact(pattern[:1])[0].cpu().numpy().round(4).tolist(),
+        "direct": direct[0].cpu().numpy().round(3).tolist(),
+    }
+
+
+# --- K3: what the heads promote, by family of groups ------------------------------------------------------------------
+
+
+def _decoded(subject: Subject, head: Head, n: int, n_facts: int, seed: int, values: Values) -> dict[str, Any]:
+    """Shares of queries whose answer has a head's top logit; for the copying head as values, for all as tables."""
+    tables: dict[str, Any] = {}
+    for family, kinds in DECODED.items():
+        world = family_world(subject.world, family)
+        for kind, distribution in kinds.items():
+            cases = drawer(world, n_facts, seed, "copying/decode")(distribution, n, family)
+            run = traces(subject.model, cases.prompts, pattern=True)
+            top = direct_logits(subject.model, run, "plain").argmax(-1).cpu().numpy()
+            hit = top == cases.answer[:, None, None]
+            values[f"decode.{family}.{kind}"] = _share(hit[:, head[0], head[1]])
+            tables[f"{family}.{kind}"] = hit.mean(0).tolist()
+            _attended(run, top, cases, head, family, kind, values, tables)
+    return tables
+
+
+def _attended(
+    run: Trace,
+    top: np.ndarray,
+    cases: Cases,
+    head: Head,
+    family: str,
+    kind: str,
+    values: Values,
+    tables: dict[str, Any],
+) -> None:
+    """How often the top logit is the variable attended to most, and in which slot the attention lies."""
+    assert run.pattern is not None
+    attended = top == most_attended_variable(run.pattern, cases).cpu().numpy()
+    if (family, kind) == ("dihedral", "commute_any"):
+        values["decode.dihedral.attended"] = _share(attended[:, head[0], head[1]])
+        tables["dihedral.attended"] = attended.mean(0).tolist()
+    if (family, kind) == ("cyclic", "copy"):
+        values["promotes_attended.copy"] = _share(attended[:, head[0], head[1]])
+        facts, pattern = relations(cases)["same pair"], run.pattern[:, head[0], head[1]]
+        for slot, name in enumerate(SLOTS):
+            values[f"copy.slot.{name.replace(' ', '_')}"] = mean(attention_mass(pattern, facts, slot).cpu().numpy())
+
+
+def _share(hits: np.ndarray) -> Estimate:
+    return proportion(float(hits.sum()), len(hits))

@@ -1,0 +1,291 @@
+"""Identity recognition (I1, I2, I3): one direction tells identity queries apart, and steering along it moves answers.
+
+I1  the first principal direction v1 of the final attention output at the last '=', on `holdout` sequences
+I2  heads whose direct logits promote both query variables, or demote the identity, on `identity` sequences
+I3  v1 of unit norm, turned towards the identity cluster, added at the final attention output of `holdout` queries with
+    x ≠ y and no identity; with and without a false identity fact. The paper's dose is 5 in raw units; since another
+    model has another scale, the same is measured at the distance between the two clusters.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from icalgebra.evaluate import share
+from icalgebra.experiments.subject import Subject
+from icalgebra.experiments.values import exactly, holds
+from icalgebra.interp.attention import attention_mass, relations
+from icalgebra.interp.cases import Cases, with_false_identity
+from icalgebra.interp.directions import Principal, doses, principal, random_directions, separation, steer
+from icalgebra.interp.heads import (
+    Head,
+    RoleScores,
+    demotes_identity,
+    drawer,
+    head_name,
+    identity_demotion,
+    promotes_query,
+    query_promotion,
+)
+from icalgebra.interp.lens import direct_logits, read_logits
+from icalgebra.interp.trace import Trace, traces
+from icalgebra.results import Curve, Result
+from icalgebra.statistics import Estimate, mean
+
+Values = dict[str, Estimate]
+RAW_DOSE = 5.0  # the paper's
+DISTANCES = (-2.0, -1.5, -1.0, -0.5, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
+N_RANDOM = 8  # random directions behind each control
+N_POINTS = 600  # points kept for the scatter plot
+STEP = 256  # rows steered at a time
+
+
+@torch.no_grad()
+def run(tier: str, seed: int, subject: Subject, n_pca: int, n_identity: int, n_steer: int, n_facts: int) -> Result:
+    draw = drawer(subject.world, n_facts, seed, "identity")
+    values: Values = {}
+    holdout = draw("holdout", n_pca, "pca")
+    found = _structure(subject, holdout, traces(subject.model, holdout.prompts), seed, values)
+    identity = draw("identity", 2 * n_identity)
+    heads = _heads(subject, identity[identity.distinct][:n_identity], values)
+    base = draw("holdout", 4 * n_steer + 64, "steer")
+    base = base[base.distinct & ~base.is_identity][:n_steer]
+    steered = _steering(subject, base, found["direction"], found["distance"], seed, values)
+    return Result(
+        experiment="identity",
+        tier=tier,
+        model=subject.name,
+        seed=seed,
+        config={"n_pca": n_pca, "n_identity": n_identity, "n_steer": n_steer, "n_facts": n_facts,
+                "raw_dose": RAW_DOSE, "world": subject.world.to_dict()},
+        command=f"icalgebra reproduce --only identity --tier {tier} --model {subject.name} --seed {seed}",
+        values=values,
+        curves=steered["curves"],
+        details={"scatter": found["scatter"], "distance": found["distance"], "heads": heads,
+                 "steered": steered["examples"]},
+        model_hash=subject.hash,
+    )  # fmt: skip
+
+
+# --- I1: one direction ----------------------------------------------------------------------------------------------
+
+
+def _structure(subject: Subject, cases: Cases, run: Trace, seed: int, values: Values) -> dict[str, Any]:
+    """The first principal direction of every layer's attention output; the final one by group, and as a scatter."""
+    labels = cases.is_identity
+    for layer in range(subject.model.config.n_layers):
+        first, scores = _first(run.attn_out[:, layer], labels)
+        values[f"pc1.layer.{layer}"] = balanced_accuracy(scores[:, 0], labels)
+    values |= {
+        "pc1.balanced_accuracy": balanced_accuracy(scores[:, 0], labels),
+        "pc1.explained": exactly(float(first.explained[0]), len(cases)),
+        "pc1.random_direction": _random_separation(run.attn_out[:, -1], labels, seed),
+    }
+    values |= _by_group(scores[:, 0], cases, separation(scores[:, 0], labels).threshold)
+    distance = separation(scores[:, 0], labels).distance
+    values["pc1.distance"] = exactly(distance, len(cases))
+    scatter = {"points": scores[:N_POINTS].round(3).tolist(), "identity": labels[:N_POINTS].tolist(),
+               "structure": cases.structure[:N_POINTS].tolist()}  # fmt: skip
+    return {"direction": first.directions[0], "distance": distance, "scatter": scatter}
+
+
+def _first(outputs: Tensor, labels: np.ndarray) -> tuple[Principal, np.ndarray]:
+    chosen = torch.as_tensor(labels, device=outputs.device)
+    found = principal(outputs, 2, towards=outputs[chosen].mean(0) - outputs[~chosen].mean(0))
+    return found, found.project(outputs).cpu().numpy()
+
+
+def balanced_accuracy(scores: np.ndarray, labels: np.ndarray, threshold: float | None = None) -> Estimate:
+    """The mean of the two clusters' shares on their side of a threshold: halfway between their means unless told."""
+    if labels.all() or not labels.any():
+        return Estimate(float("nan"), 0.0, 1.0, 0)
+    threshold = separation(scores, labels).threshold if threshold is None else threshold
+    parts = share(scores[labels] > threshold), share(scores[~labels] <= threshold)
+    value = sum(part.value for part in parts) / 2
+    half = sum((part.high - part.low) ** 2 for part in parts) ** 0.5 / 4
+    return Estimate(value, max(0.0, value - half), min(1.0, value + half), len(labels))
+
+
+def _by_group(scores: np.ndarray, cases: Cases, threshold: float) -> Values:
+    """With one threshold for all groups: the separation does not depend on the group."""
+    names = [str(name) for name in np.unique(cases.structure)]
+    rows = {name: cases.structure == name for name in names}
+    found = {f"pc1.group.{name}": balanced_accuracy(scores[rows[name]], cases.is_identity[rows[name]], threshold)
+             for name in names}  # fmt: skip
+    return {name: estimate for name, estimate in found.items() if estimate.n}
+
+
+def _random_separation(outputs: Tensor, labels: np.ndarray, seed: int) -> Estimate:
+    directions = random_directions(outputs[0], N_RANDOM, seed)
+    scores = (outputs @ directions.T).cpu().numpy()
+    reached = []
+    for column in scores.T:
+        sign = 1.0 if column[labels].mean() > column[~labels].mean() else -1.0
+        reached.append(balanced_accuracy(sign * column, labels).value)
+    return mean(np.array(reached))
+
+
+# --- I2: query promotion and identity demotion ------------------------------------------------------------------------
+
+
+def _heads(subject: Subject, cases: Cases, values: Values) -> dict[str, Any]:
+    run = traces(subject.model, cases.prompts, pattern=True)
+    assert run.pattern is not None
+    promotion, demotion = query_promotion(subject.model, run, cases), identity_demotion(subject.model, run, cases)
+    last = promotion.scores[-1]
+    best_last = (len(promotion.scores) - 1, max(range(len(last)), key=lambda head: last[head].value))
+    promoter = promotion.best
+    demoter = next(head for head in demotion.ranked if head != promoter)
+    facts = relations(cases)["identity"]
+    mass = attention_mass(run.pattern[:, demoter[0], demoter[1]], facts)
+    whole = read_logits(subject.model, run, run.attn_out[:, -1])[:, : subject.world.n_variables]
+    values |= {
+        "query_promotion.best": promotion.of(promoter),
+        "query_promotion.best_in_last_layer": promotion.of(best_last),
+        "query_promotion.whole_last_attention": share(promotes_query(whole, cases).cpu().numpy()),
+        "identity_demotion.best": demotion.of(demoter),
+        "identity_demotion.whole_last_attention": share(demotes_identity(whole, cases).cpu().numpy()),
+        "identity_demotion.attention": mean(mass.cpu().numpy()),
+        "identity_demotion.facts": mean(facts[:, :-1].mean(1)),
+    }
+    values["query_promotion_head"] = holds(promotion.of(promoter).value > 0.5, len(cases))
+    attends = values["identity_demotion.attention"].value > 0.5
+    values["identity_demotion_head"] = holds(demotion.of(demoter).value > 0.5 and attends, len(cases))
+    return {
+        "promotion": promotion.table(),
+        "demotion": demotion.table(),
+        "promoter": head_name(promoter),
+        "demoter": head_name(demoter),
+        "bars": _bars(subject, run, cases, [promoter, demoter]),
+        "spread": {"promotion": _names(promotion), "demotion": _names(demotion)},
+    }
+
+
+def _names(scores: RoleScores) -> list[str]:
+    return [head_name(head) for head in scores.heads]
+
+
+def _bars(subject: Subject, run: Trace, cases: Cases, heads: list[Head]) -> dict[str, dict[str, float]]:
+    """Mean direct logits (frozen norm, centred) of the answer's operand, the identity, its group and the rest."""
+    direct = direct_logits(subject.model, run)
+    direct = direct - direct.mean(-1, keepdim=True)
+    rows, bars = np.arange(len(cases)), {}
+    operands = np.zeros_like(cases.members)
+    operands[rows, cases.left] = operands[rows, cases.right] = True
+    for head in heads:
+        logits = direct[:, head[0], head[1]].cpu().numpy()
+        bars[head_name(head)] = {
+            "other operand (the answer)": float(logits[rows, cases.answer].mean()),
+            "identity": float(logits[rows, cases.identity].mean()),
+            "rest of the group": float(logits[cases.members & ~operands].mean()),
+            "other variables": float(logits[~cases.members].mean()),
+        }
+    return bars
+
+
+# --- I3: steering ---------------------------------------------------------------------------------------------------
+
+
+def _steering(
+    subject: Subject, base: Cases, direction: Tensor, distance: float, seed: int, values: Values
+) -> dict[str, Any]:
+    """Doses of v1 on three contexts: as they are, with a false left identity, with a false right one."""
+    contexts = {"plain": base, "false_left": with_false_identity(base, "left", seed),
+                "false_right": with_false_identity(base, "right", seed)}  # fmt: skip
+    amounts = sorted({RAW_DOSE, -RAW_DOSE, *(d * distance for d in DISTANCES)})
+    runs = {name: traces(subject.model, cases.prompts) for name, cases in contexts.items()}
+    logits = {name: _steered(subject, run, doses(direction, amounts)) for name, run in runs.items()}
+    random = random_directions(direction, N_RANDOM, seed)
+    control = {size: _steered(subject, runs["plain"], size * random) for size in (RAW_DOSE, distance)}
+    predicted = {name: item.argmax(-1) for name, item in logits.items()}
+    for prefix, dose in (("steer", RAW_DOSE), ("steer_distance", distance)):
+        at = {"plus": amounts.index(dose), "minus": amounts.index(-dose), "zero": amounts.index(0.0)}
+        values |= _steering_values(prefix, at, predicted, base)
+        values |= _logit_gaps(prefix, logits["plain"], at, base)
+        values[f"{prefix}.random.query_variable"] = mean(_is_query(control[dose].argmax(-1), base).mean(axis=1))
+    values |= _confusion(predicted, amounts.index(0.0), base)
+    return {"curves": _curves(predicted, amounts, base), "examples": _examples(logits, amounts, distance, base)}
+
+
+def _steered(subject: Subject, run: Trace, steps: Tensor) -> np.ndarray:
+    """Logits over the variables, [n, steps, N]."""
+    parts = [steer(subject.model, run[begin : begin + STEP], steps) for begin in range(0, len(run), STEP)]
+    return torch.cat(parts)[..., : subject.world.n_variables].cpu().numpy()
+
+
+def _steering_values(prefix: str, at: dict[str, int], predicted: dict[str, np.ndarray], base: Cases) -> Values:
+    minus = np.concatenate([predicted[side][:, at["minus"]] == base.answer for side in ("false_left", "false_right")])
+    return {
+        f"{prefix}.plus.query_variable": share(_is_query(predicted["plain"][:, at["plus"]], base)),
+        f"{prefix}.plus.left_variable": share(predicted["plain"][:, at["plus"]] == base.left),
+        f"{prefix}.false_left.right_variable": share(predicted["false_left"][:, at["plus"]] == base.right),
+        f"{prefix}.false_right.left_variable": share(predicted["false_right"][:, at["plus"]] == base.left),
+        f"{prefix}.minus.correct": share(minus),
+    }
+
+
+def _confusion(predicted: dict[str, np.ndarray], zero: int, base: Cases) -> Values:
+    """What a false fact does by itself, without steering."""
+    plain = _is_query(predicted["plain"][:, zero], base)
+    sides = ("false_left", "false_right")
+    false = [_is_query(predicted[side][:, zero], base) for side in sides]
+    correct = [predicted[side][:, zero] == base.answer for side in sides]
+    more = mean(np.mean(false, axis=0) - plain)
+    return {
+        "false_fact_confuses": holds(more.low > 0, len(base)),
+        "false_fact.more_query_variables": more,
+        "plain.query_variable": share(plain),
+        "plain.correct": share(predicted["plain"][:, zero] == base.answer),
+        **{f"{side}.query_variable": share(hits) for side, hits in zip(sides, false)},
+        **{f"{side}.correct": share(hits) for side, hits in zip(sides, correct)},
+    }
+
+
+def _logit_gaps(prefix: str, logits: np.ndarray, at: dict[str, int], base: Cases) -> Values:
+    """How near-equal the two query variables' logits become, and how far the next one is below them."""
+    rows = np.arange(len(base))
+    steered = logits[:, at["plus"]]
+    x, y = steered[rows, base.left], steered[rows, base.right]
+    others = steered.copy()
+    others[rows, base.left] = others[rows, base.right] = -np.inf
+    return {
+        f"{prefix}.plus.logit_gap": mean(np.abs(x - y)),
+        f"{prefix}.plus.above_next": mean(np.minimum(x, y) - others.max(1)),
+        f"{prefix}.plus.both_on_top": share(np.minimum(x, y) > others.max(1)),
+    }
+
+
+def _is_query(predicted: np.ndarray, base: Cases) -> np.ndarray:
+    shape = (-1, *[1] * (predicted.ndim - 1))
+    return (predicted == base.left.reshape(shape)) | (predicted == base.right.reshape(shape))
+
+
+def _curves(predicted: dict[str, np.ndarray], amounts: list[float], base: Cases) -> dict[str, Curve]:
+    false = np.concatenate([predicted["false_left"], predicted["false_right"]])
+    return {
+        "dose.plain.query_variable": Curve.of_hits(_is_query(predicted["plain"], base), amounts),
+        "dose.plain.correct": Curve.of_hits(predicted["plain"] == base.answer[:, None], amounts),
+        "dose.false_left.right_variable": Curve.of_hits(predicted["false_left"] == base.right[:, None], amounts),
+        "dose.false_right.left_variable": Curve.of_hits(predicted["false_right"] == base.left[:, None], amounts),
+        "dose.false.correct": Curve.of_hits(false == np.tile(base.answer, 2)[:, None], amounts),
+    }
+
+
+def _examples(
+    logits: dict[str, np.ndarray], amounts: list[float], distance: float, base: Cases
+) -> dict[str, dict[str, float]]:
+    """Mean logits of left, right, answer and the best of the rest, in the four panels of Figure 5c, relative to it."""
+    zero, plus = amounts.index(0.0), amounts.index(distance)
+    panels = {"as it is": logits["plain"][:, zero], "steered": logits["plain"][:, plus],
+              "false left, steered": logits["false_left"][:, plus],
+              "false right, steered": logits["false_right"][:, plus]}  # fmt: skip
+    rows, found = np.arange(len(base)), {}
+    for name, panel in panels.items():
+        centred = panel - panel.mean(1, keepdims=True)
+        named = {"left variable": base.left, "right variable": base.right, "true answer": base.answer}
+        found[name] = {key: float(centred[rows, variable].mean()) for key, variable in named.items()}
+    return found

@@ -1,0 +1,94 @@
+"""Figures 4, 13 and 14: indirect effects of heads, what the copying head attends to and promotes, what heads decode."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from icalgebra.figures import COLOURS, axes
+from icalgebra.figures.panels import head_map, titled
+from icalgebra.results import Result
+from icalgebra.vocabulary import FACT_LENGTH
+
+EFFECTS = {"copy": "copy", "commute": "commute", "flipped": "same context, query reversed"}
+VARIANTS = {
+    "exact": "the exact fact is there",
+    "commutative": "only the commutative fact is there",
+    "both": "both are there",
+    "neither": "neither is there",
+    "corrupted": "the exact fact and a wrong duplicate",
+    "conflicting": "the exact fact and a wrong commutative one",
+}
+DECODED = {
+    "cyclic.copy": "cyclic, copy: answer",
+    "cyclic.commute": "cyclic, commute: answer",
+    "cyclic.none": "cyclic, neither: answer",
+    "dihedral.copy": "dihedral, copy: answer",
+    "dihedral.commute_any": "dihedral, reverse: answer",
+    "dihedral.attended": "dihedral, reverse: attended",
+}
+VISIBLE, WRITTEN_OUT = 0.002, 0.1  # attention on a fact that is drawn, and that is named
+SLOT_COLOURS = ("#9aa5b1", "#c7b299", "#8d6cab", "#4c9f70", "#d9822b")
+SLOT_NAMES = ("left", "right", "=", "answer", "the ',' behind")
+
+
+def effects(result: Result) -> Figure:
+    """One heat map a kind of pair: the average change of the clean answer's probability."""
+    figure, panels = axes(1, 3, (9.0, 2.5))
+    for panel, (kind, name) in zip(panels[0], EFFECTS.items()):
+        head_map(panel, result.details["effects"][kind], name)
+    return figure
+
+
+def strips(result: Result) -> Figure:
+    """One row a variation of one sequence: attention over its facts, coloured by slot, and direct logits."""
+    figure, panels = axes(len(VARIANTS), 2, (9.0, 9.6), width_ratios=(2.2, 1.0))
+    for (attention, logits), (name, title) in zip(panels, VARIANTS.items()):
+        example = result.details["examples"][name]
+        facts = [example["text"][i + 1 : i + FACT_LENGTH] for i in range(0, len(example["text"]), FACT_LENGTH)]
+        _strip(attention, example["attention"], facts)
+        titled(attention, title, "left")
+        _bars(logits, example["direct"], facts)
+    panels[-1][0].set_xlabel("fact of the sequence (the last is the query)")
+    panels[-1][1].set_xlabel("variable")
+    figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside lower center", frameon=False, ncols=5)
+    return figure
+
+
+def _strip(panel: Any, attention: list[list[float]], facts: list[str]) -> None:
+    """Stacked bars, slot by slot; facts with much attention are written out."""
+    seen = [place for place, fact in enumerate(attention) if sum(fact) > VISIBLE]
+    bottom = [0.0] * len(seen)
+    for slot, (colour, name) in enumerate(zip(SLOT_COLOURS, SLOT_NAMES)):
+        heights = [attention[place][slot] for place in seen]
+        panel.bar(seen, heights, width=1.6, bottom=bottom, color=colour, label=name)
+        bottom = [low + height for low, height in zip(bottom, heights)]
+    for place, total in zip(seen, bottom):
+        if total > WRITTEN_OUT:
+            last = place == len(facts) - 1
+            text = facts[place][:3] + "?" if last else facts[place]
+            panel.annotate(text, (place, min(total, 0.86)), (-5, 0), textcoords="offset points", ha="right", fontsize=8)
+    panel.set_xlim(-2, len(facts) + 1)
+    panel.set_ylim(0, 1.02)
+    panel.set_ylabel("attention")
+
+
+def _bars(panel: Any, direct: list[float], facts: list[str]) -> None:
+    """Direct logits; the query's answer green, another answer of the same or the reverse pair red."""
+    letters = [chr(ord("a") + i) for i in range(len(direct))]
+    left, right, answer = facts[-1][0], facts[-1][1], facts[-1][3]
+    wrong = {fact[3] for fact in facts[:-1] if fact[:2] in (left + right, right + left)} - {answer}
+    colours = [COLOURS["copy"] if c == answer else COLOURS["cancel"] if c in wrong else "#b8bcc4" for c in letters]
+    panel.bar(letters, direct, color=colours)
+    panel.axhline(0, color="#333333", linewidth=0.6)
+    panel.tick_params(axis="x", labelsize=7)
+
+
+def decoded(result: Result) -> Figure:
+    """Shares of prompts on which each head's top logit is the answer (or the most attended variable)."""
+    figure, panels = axes(2, 3, (9.0, 4.4))
+    for panel, (key, name) in zip(panels.flat, DECODED.items()):
+        colour = "Purples" if "commut" in key else "Greys" if "none" in key else "Greens"
+        head_map(panel, result.details["decode"][key], name, "Reds" if "attended" in key else colour)
+    return figure

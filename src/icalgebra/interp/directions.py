@@ -1,0 +1,83 @@
+"""Principal directions, and steering along them.
+
+A principal direction has no sign of its own: it is turned towards a given difference of means where there is one, else
+so that its largest coordinate is positive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from icalgebra.interp.trace import Trace, resume
+from icalgebra.model.transformer import Transformer
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
+
+
+@dataclass(frozen=True)
+class Principal:
+    """Orthonormal directions by falling variance, the mean they start from, and each one's share of the variance."""
+
+    mean: Float[Tensor, " d"]
+    directions: Float[Tensor, "k d"]
+    explained: Float[Tensor, " k"]
+
+    def project(self, values: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
+        return (values - self.mean) @ self.directions.T
+
+
+@torch.no_grad()
+def principal(values: Float[Tensor, "n d"], k: int = 2, towards: Float[Tensor, " d"] | None = None) -> Principal:
+    """PCA by an exact singular value decomposition in double precision, with the signs fixed."""
+    exact = values.double().cpu()
+    mean = exact.mean(0)
+    _, spread, directions = torch.linalg.svd(exact - mean, full_matrices=False)
+    directions = directions[:k]
+    if towards is None:
+        sign = directions.gather(1, directions.abs().argmax(1, keepdim=True))[:, 0].sign()
+    else:
+        sign = (directions @ towards.double().cpu()).sign()
+    directions = directions * torch.where(sign == 0, 1.0, sign)[:, None]
+    explained = spread.square()[:k] / spread.square().sum()
+    return Principal(mean.to(values), directions.to(values), explained.to(values))
+
+
+@dataclass(frozen=True)
+class Separation:
+    """How well a threshold halfway between two clusters tells them apart along one direction."""
+
+    scores: np.ndarray
+    threshold: float
+    distance: float
+
+
+def separation(scores: Float[np.ndarray, " n"], labels: Bool[np.ndarray, " n"]) -> Separation:
+    means = scores[labels].mean(), scores[~labels].mean()
+    return Separation(scores, float(sum(means) / 2), float(means[0] - means[1]))
+
+
+@torch.no_grad()
+def steer(
+    model: Transformer, run: Trace, steps: Float[Tensor, "variants d_model"], layer: int = -1
+) -> Float[Tensor, "n variants d_vocab"]:
+    """Logits after adding each step to a layer's attention output at the last position."""
+    place = range(model.config.n_layers)[layer]
+    return resume(model, run, {f"blocks.{place}.hook_attn_out": lambda value: value + steps}, len(steps))
+
+
+def doses(direction: Float[Tensor, " d"], amounts: Sequence[float]) -> Float[Tensor, "variants d"]:
+    """One step for each amount, in raw units of the residual stream."""
+    return torch.as_tensor(amounts, dtype=direction.dtype, device=direction.device)[:, None] * direction
+
+
+def random_directions(like: Float[Tensor, " d"], n: int, seed: int) -> Float[Tensor, "n d"]:
+    """Unit vectors, uniform on the sphere: what any direction of that norm would do."""
+    drawn = torch.randn(n, len(like), generator=torch.Generator().manual_seed(seed))
+    return (drawn / drawn.norm(dim=1, keepdim=True)).to(like)

@@ -1,0 +1,171 @@
+"""Roles of heads, found by what they do at the last position, not by their index.
+
+D is a head's direct logits over the variables (lens.py, frozen form), A its attention, xy= the query, z its answer.
+
+    copy                 mean of P(z | head from a `copy` run → `holdout` run) − P(z | `holdout` run)
+    commute              the same from a `commute` run
+    query promotion      on `identity` queries, x ≠ y: share whose two highest D are x and y
+    identity demotion    on `identity` queries, x ≠ y: share whose lowest D is the identity
+    left cancellation    on `holdout` queries: mean of A(facts of same left) × (mean D of the rest − of their answers)
+    right cancellation   the same for same right
+    closure promotion    on `holdout` queries: mean of (mean D of the query's structure − mean D of other variables)
+
+Shares carry Wilson's interval, means the normal one. A head has a role if its score is at least half of the best
+head's and its interval excludes zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from icalgebra.distributions import sample
+from icalgebra.interp.attention import attention_mass, relations
+from icalgebra.interp.cases import Cases, pairs
+from icalgebra.interp.lens import direct_logits
+from icalgebra.interp.patching import indirect_effects
+from icalgebra.interp.trace import Trace, traces
+from icalgebra.model.transformer import Transformer
+from icalgebra.statistics import Estimate, mean, proportion
+from icalgebra.world import World
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
+
+ROLES = (
+    "copy", "commute", "query promotion", "identity demotion", "left cancellation", "right cancellation",
+    "closure promotion",
+)  # fmt: skip
+Head = tuple[int, int]  # layer, head; written 3.6
+
+
+def head_name(head: Head) -> str:
+    return f"{head[0]}.{head[1]}"
+
+
+@dataclass(frozen=True)
+class RoleScores:
+    """One role's score for every head, and who has the role."""
+
+    role: str
+    scores: list[list[Estimate]]  # by layer and head
+
+    @property
+    def ranked(self) -> list[Head]:
+        """Heads by falling score."""
+        heads = [(layer, head) for layer, row in enumerate(self.scores) for head in range(len(row))]
+        return sorted(heads, key=lambda head: -self.of(head).value)
+
+    @property
+    def best(self) -> Head:
+        return self.ranked[0]
+
+    @property
+    def heads(self) -> list[Head]:
+        """The heads that have the role, best first."""
+        threshold = self.of(self.best).value / 2
+        return [head for head in self.ranked if self.of(head).value >= threshold and self.of(head).low > 0]
+
+    def of(self, head: Head) -> Estimate:
+        return self.scores[head[0]][head[1]]
+
+    def table(self) -> list[list[float]]:
+        return [[estimate.value for estimate in row] for row in self.scores]
+
+
+def role_scores(model: Transformer, world: World, n: int, n_facts: int, seed: int = 0) -> dict[str, RoleScores]:
+    """All roles of any model, from n sequences of each kind."""
+    draw = drawer(world, n_facts, seed, "heads")
+    found = {role: copying_effect(model, *pairs(draw(role, n), draw("holdout", 2 * n + 16, role)), role)[0]
+             for role in ("copy", "commute")}  # fmt: skip
+    identity = draw("identity", 2 * n)
+    identity = identity[identity.distinct][:n]
+    run = traces(model, identity.prompts)
+    found |= {"query promotion": query_promotion(model, run, identity),
+              "identity demotion": identity_demotion(model, run, identity)}  # fmt: skip
+    holdout = draw("holdout", n, "holdout")
+    run = traces(model, holdout.prompts, pattern=True)
+    found |= {f"{side} cancellation": cancellation(model, run, holdout, side) for side in ("left", "right")}
+    found["closure promotion"] = closure_promotion(model, run, holdout)
+    return found
+
+
+def drawer(world: World, n_facts: int, seed: int, prefix: str) -> Callable[..., Cases]:
+    """draw(distribution, n, stream): cases of a world from streams of one experiment."""
+
+    def draw(name: str, n: int, stream: str = "", world: World = world) -> Cases:
+        return Cases.of(sample(name, n, n_facts, seed, world, stream=f"{prefix}/{name}/{stream}"))
+
+    return draw
+
+
+def copying_effect(model: Transformer, clean: Cases, corrupt: Cases, role: str) -> tuple[RoleScores, np.ndarray]:
+    """The average indirect effect of every head on the clean answer, and the effects themselves [heads, pairs]."""
+    effects = indirect_effects(model, clean.prompts, corrupt.prompts, clean.answer)
+    return _scores(model, role, effects.T, mean), effects
+
+
+def query_promotion(model: Transformer, run: Trace, cases: Cases) -> RoleScores:
+    return _scores(model, "query promotion", promotes_query(direct_logits(model, run), cases), _share)
+
+
+def promotes_query(direct: Float[Tensor, "n ... N"], cases: Cases) -> Bool[Tensor, "n ..."]:
+    """Whether the two highest direct logits are the query's two variables."""
+    top = direct.topk(2, dim=-1).indices.sort(-1).values
+    query = torch.as_tensor(np.sort(np.stack([cases.left, cases.right], 1), axis=1), device=direct.device)
+    return (top == query.view(len(cases), *[1] * (direct.ndim - 2), 2)).all(-1)
+
+
+def identity_demotion(model: Transformer, run: Trace, cases: Cases) -> RoleScores:
+    return _scores(model, "identity demotion", demotes_identity(direct_logits(model, run), cases), _share)
+
+
+def demotes_identity(direct: Float[Tensor, "n ... N"], cases: Cases) -> Bool[Tensor, "n ..."]:
+    """Whether the lowest direct logit is the identity of the query's structure."""
+    identity = torch.as_tensor(cases.identity, device=direct.device)
+    return direct.argmin(-1) == identity.view(-1, *[1] * (direct.ndim - 2))
+
+
+def cancellation(model: Transformer, run: Trace, cases: Cases, side: str) -> RoleScores:
+    assert run.pattern is not None
+    facts = relations(cases)[f"same {side}"]
+    answers = np.zeros_like(cases.members)
+    rows, places = np.nonzero(facts[:, :-1])
+    answers[rows, cases.context[rows, places, 2]] = True
+    demoted = -_contrast(direct_logits(model, run), answers)
+    score = attention_mass(run.pattern, facts) * demoted
+    usable = answers.any(1) & ~answers.all(1)
+    return _scores(model, f"{side} cancellation", score[torch.as_tensor(usable)], mean)
+
+
+def closure_promotion(model: Transformer, run: Trace, cases: Cases) -> RoleScores:
+    score = _contrast(direct_logits(model, run), cases.members)
+    return _scores(model, "closure promotion", score[torch.as_tensor(~cases.members.all(1))], mean)
+
+
+def _contrast(direct: Float[Tensor, "n n_layers n_heads N"], chosen: Bool[np.ndarray, "n N"]) -> Tensor:
+    """Mean direct logit of the chosen variables minus that of the others."""
+    inside = torch.as_tensor(chosen, device=direct.device).to(direct.dtype)[:, None, None]
+    outside = 1 - inside
+    return (direct * inside).sum(-1) / inside.sum(-1).clamp(min=1) - (direct * outside).sum(-1) / outside.sum(-1).clamp(
+        min=1
+    )
+
+
+def _share(hits: np.ndarray) -> Estimate:
+    return proportion(float(hits.sum()), len(hits))
+
+
+def _scores(
+    model: Transformer, role: str, observed: Tensor | np.ndarray, estimate: Callable[[np.ndarray], Estimate]
+) -> RoleScores:
+    """Observations [n, n_layers, n_heads], or [n, heads], to estimates."""
+    values = observed.cpu().numpy() if isinstance(observed, Tensor) else observed
+    layers, heads = model.config.n_layers, model.config.n_heads
+    values = values.reshape(-1, layers, heads)
+    return RoleScores(role, [[estimate(values[:, i, j]) for j in range(heads)] for i in range(layers)])

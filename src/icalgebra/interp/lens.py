@@ -1,0 +1,79 @@
+"""What each component adds to the logits at the last position.
+
+The unembedding sees the residual stream through the final norm, which is not linear, so there are three readings of
+a vector r that a component adds:
+
+    plain    U r                           as the paper's U(a): the norm is left out
+    normed   U LN(r)                       the norm acts on r as if it stood alone
+    frozen   U (w · (r − mean r) / scale)  the norm with the scale the whole stream really had
+
+Only the frozen readings add up: all components and U b (the norm's bias) give the real logits.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from icalgebra.interp.trace import Trace, blocks
+from icalgebra.model.transformer import Transformer
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+Form = Literal["plain", "normed", "frozen"]
+
+
+def head_results(model: Transformer, run: Trace) -> Float[Tensor, "n n_layers n_heads d_model"]:
+    """What every head writes into the residual stream (its share of the output bias is left out)."""
+    weights = torch.stack([block.attn.W_O for block in blocks(model)])
+    return torch.einsum("nlhe,lhed->nlhd", run.z, weights)
+
+
+def read_logits(
+    model: Transformer, run: Trace, vectors: Float[Tensor, "n ... d_model"], form: Form = "frozen"
+) -> Float[Tensor, "n ... d_vocab"]:
+    """Vectors of the residual stream as logits, in one of the three forms."""
+    if form == "normed":
+        vectors = model.ln_final(vectors)
+    elif form == "frozen":
+        scale = final_scale(run).view(-1, *[1] * (vectors.ndim - 1))
+        vectors = (vectors - vectors.mean(-1, keepdim=True)) / scale * model.ln_final.w
+    return F.linear(vectors, model.unembedding)
+
+
+@torch.no_grad()
+def direct_logits(
+    model: Transformer, run: Trace, form: Form = "frozen"
+) -> Float[Tensor, "n n_layers n_heads n_variables"]:
+    """Every head's direct logits over the variables."""
+    return read_logits(model, run, head_results(model, run), form)[..., : model.config.n_variables]
+
+
+def final_scale(run: Trace) -> Float[Tensor, " n"]:
+    """What the final norm divides by."""
+    return (run.resid_final.var(-1, unbiased=False) + 1e-5).sqrt()
+
+
+def components(model: Transformer, run: Trace) -> dict[str, Float[Tensor, "n d_model"]]:
+    """Everything that was added into the final residual stream: embedding, heads '3.6', output biases, MLPs."""
+    results, mlp_out = head_results(model, run), run.mlp_out
+    parts = {"embed": run.resid_pre[:, 0]}
+    for layer, block in enumerate(blocks(model)):
+        parts |= {f"{layer}.{head}": results[:, layer, head] for head in range(results.shape[2])}
+        parts[f"bias {layer}"] = block.attn.o.bias.expand(len(run), -1)
+        parts[f"mlp {layer}"] = mlp_out[:, layer]
+    return parts
+
+
+@torch.no_grad()
+def path_to_logits(model: Transformer, source: Trace, base: Trace) -> Float[Tensor, "n n_layers n_heads d_vocab"]:
+    """The base run's logits if the path from one head straight to the unembedding carried the source's value.
+
+    Later layers keep what they read; only the final norm and the unembedding see the change.
+    """
+    moved = head_results(model, source) - head_results(model, base)
+    return F.linear(model.ln_final(base.resid_final[:, None, None] + moved), model.unembedding)

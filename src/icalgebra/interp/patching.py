@@ -1,0 +1,150 @@
+"""Indirect effects: what happens to a metric when a site of the corrupt run gets its value from the clean run.
+
+    IE(site) = metric(clean's value at the site → corrupt run) − metric(corrupt run)
+
+Where all sites lie at the last position the runs are resumed (trace.py), all heads of a layer in one batch: the sweep
+over all heads costs about two forward passes. Anything else is a plain run with a hook, one for each site.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from icalgebra.interp.hooks import Change, cached, hooked, replace
+from icalgebra.interp.trace import Trace, batch_size, chunks, on_device, resumable, resume, trace
+from icalgebra.model.transformer import Transformer
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Int
+
+Metric = Callable[[Tensor, Tensor], Tensor]  # logits [n, variants, d_vocab] and targets [n] to scores [n, variants]
+
+
+@dataclass(frozen=True)
+class Site:
+    """A hook point, one head of it or all, at one position or (None) at all."""
+
+    name: str
+    head: int | None = None
+    position: int | None = -1
+
+
+def head_sites(model: Transformer) -> list[Site]:
+    """Every head's output at the last position, layer by layer."""
+    config = model.config
+    return [Site(f"blocks.{i}.attn.hook_z", head) for i in range(config.n_layers) for head in range(config.n_heads)]
+
+
+def target_probability(logits: Float[Tensor, "n variants d_vocab"], targets: Int[Tensor, " n"]) -> Tensor:
+    """Under the softmax over all tokens."""
+    return logits.softmax(-1).gather(-1, _column(logits, targets))[..., 0]
+
+
+def target_logit(logits: Float[Tensor, "n variants d_vocab"], targets: Int[Tensor, " n"]) -> Tensor:
+    return logits.gather(-1, _column(logits, targets))[..., 0]
+
+
+def _column(logits: Tensor, targets: Tensor) -> Tensor:
+    return targets.view(-1, 1, 1).expand(-1, logits.shape[1], 1)
+
+
+@torch.no_grad()
+def indirect_effects(
+    model: Transformer,
+    clean: np.ndarray,
+    corrupt: np.ndarray,
+    targets: np.ndarray,
+    sites: Sequence[Site] | None = None,
+    metric: Metric = target_probability,
+    resumed: bool | None = None,
+) -> Float[np.ndarray, "sites n"]:
+    """The effect of every site (every head unless told) on every pair of prompts [n, T].
+
+    resumed: None resumes where that is possible; False makes plain runs, which is what the fast way is tested against.
+    """
+    sites = head_sites(model) if sites is None else sites
+    if resumed is None:
+        resumed = all(site.position == -1 and resumable(site.name) for site in sites)
+    effects = [
+        _effects(
+            model, on_device(model, clean[rows]), on_device(model, corrupt[rows]), on_device(model, targets[rows]),
+            sites, metric, resumed,
+        )
+        for rows in chunks(len(clean), batch_size(model))
+    ]  # fmt: skip
+    return torch.cat(effects, dim=1).cpu().numpy()
+
+
+def _effects(
+    model: Transformer, clean: Tensor, corrupt: Tensor, targets: Tensor, sites: Sequence[Site], metric: Metric,
+    resumed: bool,
+) -> Tensor:  # fmt: skip
+    if resumed:
+        base = trace(model, corrupt, keys=True)
+        before = base.logits
+        patched = _resumed(model, trace(model, clean), base, sites)
+    else:
+        before = model(corrupt)[:, -1]
+        patched = list(_hooked(model, clean, corrupt, sites))
+    scores = metric(torch.stack(patched, 1), targets) - metric(before[:, None], targets)
+    return scores.T
+
+
+def _resumed(model: Transformer, source: Trace, base: Trace, sites: Sequence[Site]) -> list[Tensor]:
+    """Logits of every patched run, [n, d_vocab] each; sites of one hook point share a batch."""
+    found: dict[Site, Tensor] = {}
+    for name in dict.fromkeys(site.name for site in sites):
+        heads = [site.head for site in sites if site.name == name]
+        logits = resume(model, base, {name: _swap(value_of(source, name), heads)}, len(heads))
+        found |= {Site(name, head): logits[:, i] for i, head in enumerate(heads)}
+    return [found[site] for site in sites]
+
+
+def value_of(run: Trace, name: str) -> Tensor:
+    """The value a trace holds for a hook point at the last position."""
+    _, layer, point = name.split(".", 2)
+    place = int(layer)
+    if point == "attn.hook_z":
+        return run.z[:, place]
+    if point == "hook_resid_mid":
+        return run.resid_pre[:, place] + run.attn_out[:, place]
+    if point == "hook_resid_post":
+        return run.resid_final if place == run.z.shape[1] - 1 else run.resid_pre[:, place + 1]
+    held = {"hook_resid_pre": run.resid_pre, "hook_attn_out": run.attn_out, "hook_mlp_out": run.mlp_out}
+    return held[point][:, place]
+
+
+def _swap(source: Tensor, heads: Sequence[int | None]) -> Change:
+    """Variant i gets the source's value in head i, or all of it."""
+    if heads == [None]:
+        return lambda value: source[:, None].expand_as(value)
+    chosen = torch.zeros(len(heads), source.shape[1], dtype=torch.bool, device=source.device)
+    for i, head in enumerate(heads):
+        chosen[i, slice(None) if head is None else head] = True
+    return swap_heads(source, chosen)
+
+
+def swap_heads(source: Float[Tensor, "n n_heads d_head"], chosen: Bool[Tensor, "variants n_heads"]) -> Change:
+    """In every variant the chosen heads of z come from the source."""
+    return lambda z: torch.where(chosen[None, :, :, None], source[:, None], z)
+
+
+def _hooked(model: Transformer, clean: Tensor, corrupt: Tensor, sites: Iterable[Site]) -> Iterable[Tensor]:
+    """Plain runs, a hook each: the clean run is read once for every hook point."""
+    values: dict[str, Tensor] = {}
+    for site in sites:
+        if site.name not in values:
+            with cached(model, site.name) as cache:
+                model(clean)
+            values = cache
+        value = values[site.name]
+        value = value if site.position is None else value[:, site.position]
+        value = value if site.head is None else value.select(-2, site.head)
+        with hooked(model, {site.name: replace(value, site.position, site.head)}):
+            yield model(corrupt)[:, -1]

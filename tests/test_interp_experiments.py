@@ -1,0 +1,123 @@
+"""The experiments about heads, copying and identity: every claim finds its value, the same seed the same result."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from icalgebra.claims import load_claims
+from icalgebra.cli import main
+from icalgebra.cli.interp import _beside_published, _roles
+from icalgebra.experiments import EXPERIMENTS, Experiment
+from icalgebra.experiments.copying import family_world
+from icalgebra.experiments.copying import run as run_copying
+from icalgebra.experiments.heads import run as run_heads
+from icalgebra.experiments.identity import balanced_accuracy
+from icalgebra.experiments.identity import run as run_identity
+from icalgebra.experiments.subject import Subject
+from icalgebra.model.transformer import Transformer
+from icalgebra.report.page import SECTIONS, build_report
+from icalgebra.results import Result, read_result, write_result
+from icalgebra.train import TrainConfig
+from icalgebra.train import train as run_training
+from icalgebra.world import World
+
+CONFIG = TrainConfig(
+    structures=("C3", "C4", "C5", "D3"), n_variables=10, n_layers=2, n_heads=2, d_model=16, n_facts=12, batch_size=8,
+    steps=2, warmup=1, log_every=1, eval_every=2, eval_n=8, eval_facts=(6,), checkpoint_every=2,
+)  # fmt: skip
+SIZES = {
+    "copying": {"n_pairs": 8, "n_sets": 4, "n_decode": 6, "n_variants": 5, "n_facts": 12},
+    "identity": {"n_pca": 40, "n_identity": 8, "n_steer": 12, "n_facts": 12},
+    "heads": {"n": 6, "n_facts": 12},
+}
+RUN = {"copying": run_copying, "identity": run_identity, "heads": run_heads}
+
+
+@pytest.fixture(scope="module")
+def subject() -> Subject:
+    return Subject("random", Transformer(CONFIG.model, seed=3).eval(), CONFIG)
+
+
+@pytest.fixture(scope="module")
+def results(subject: Subject) -> dict[str, Result]:
+    return {name: RUN[name](tier="quick", seed=0, subject=subject, **sizes) for name, sizes in SIZES.items()}
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_every_claim_finds_its_value(results: dict[str, Result], name: str) -> None:
+    claims = [claim for claim in load_claims() if claim.experiment == name]
+    assert claims or name == "heads"
+    for claim in claims:
+        ours = claim.measure(results[name])
+        assert ours is not None, claim.id
+        assert ours.low <= ours.value <= ours.high, claim.id
+        assert claim.verdict(ours) in ("reproduced", "differs")
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_the_same_seed_gives_the_same_result(subject: Subject, results: dict[str, Result], name: str) -> None:
+    again = RUN[name](tier="quick", seed=0, subject=subject, **SIZES[name])
+    assert json.dumps(again.to_dict()) == json.dumps(results[name].to_dict())
+
+
+def test_every_effect_has_its_control(results: dict[str, Result]) -> None:
+    assert {"aie.copy.random_other", "aie.commute.random_other"} <= set(results["copying"].values)
+    assert {"pc1.random_direction", "steer.random.query_variable"} <= set(results["identity"].values)
+    necessary = [key for key in results["heads"].values if key.startswith("necessary.copy.")]
+    assert {key.rsplit(".", 1)[1] for key in necessary} == {"mean", "resample", "control"}
+    assert results["copying"].values["aie.copy.together.all"].n == SIZES["copying"]["n_sets"]
+
+
+def test_every_figure_is_on_the_page(results: dict[str, Result], tmp_path: Path) -> None:
+    for result in results.values():
+        stamped = Result(**{**vars(result), "provenance": {"seconds": 1.0, "machine": "m", "commit": None}})
+        write_result(tmp_path / "results", stamped)
+    html = build_report(tmp_path, tmp_path / "results", None).read_text()
+    assert html.count("<svg") == sum(len(section.figures) for section in SECTIONS if section.experiment in results)
+
+
+def test_family_worlds_fit_the_alphabet() -> None:
+    small = family_world(World(("C3",), n_variables=7), "dihedral")
+    assert small.structures == ("D3",)
+    assert family_world(World(), "cyclic").structures == tuple(f"C{n}" for n in range(3, 11))
+
+
+def test_balanced_accuracy_is_of_both_clusters() -> None:
+    scores, labels = np.array([0.0, 0.0, 0.0, 0.0, 10.0, 0.0]), np.array([False] * 4 + [True] * 2)
+    assert balanced_accuracy(scores, labels).value == pytest.approx(0.75)
+    assert balanced_accuracy(scores, labels & False).n == 0
+
+
+def test_the_command_writes_figures_and_json_for_a_run_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_training(CONFIG, tmp_path / "run")
+    known, out = EXPERIMENTS["heads"], tmp_path / "out"
+    sizes = SIZES["heads"]
+    monkeypatch.setitem(EXPERIMENTS, "heads", Experiment(known.module, known.title, True, 1.0, sizes, sizes))
+    with pytest.raises(SystemExit) as ended:
+        main(["interp", "heads", str(tmp_path / "run"), "--out", str(out), "--device", "cpu", "--json"])
+    assert ended.value.code == 0
+    told = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert sorted(told["files"]) == sorted(str(path) for path in out.iterdir())
+    assert read_result(out / "heads.json").model == "run"
+    assert len(list(out.glob("*.svg"))) == 2
+    with pytest.raises(SystemExit) as ended:
+        main(["interp", "hands", "small"])
+    assert ended.value.code == 2
+
+
+def test_the_command_shows_a_table(
+    subject: Subject, results: dict[str, Result], capsys: pytest.CaptureFixture[str]
+) -> None:
+    console = Console(width=160)
+    console.print(_roles(results["heads"]))
+    console.print(_beside_published(results["copying"]))
+    shown = capsys.readouterr().out
+    assert "identity demotion" in shown
+    assert "K1.copy_best" in shown
