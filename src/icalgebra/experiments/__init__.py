@@ -105,6 +105,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         seconds=35,
         quick={"n_train": 120, "n_holdout": 64},
         full={"n_train": 2000, "n_holdout": 2000},
+    ),
     "copying": Experiment(
         "icalgebra.experiments.copying",
         "Which heads copy?",
