@@ -33,7 +33,7 @@ CONFIG = TrainConfig(
 SIZES = {
     "copying": {"n_pairs": 8, "n_sets": 4, "n_decode": 6, "n_variants": 5, "n_facts": 12},
     "identity": {"n_pca": 40, "n_identity": 8, "n_steer": 12, "n_facts": 12},
-    "heads": {"n": 6, "n_facts": 12},
+    "heads": {"n": 6, "n_facts": 200},  # more than the model knows: its own 12 are taken
 }
 RUN = {"copying": run_copying, "identity": run_identity, "heads": run_heads}
 
@@ -70,6 +70,7 @@ def test_every_effect_has_its_control(results: dict[str, Result]) -> None:
     assert {"pc1.random_direction", "steer.random.query_variable"} <= set(results["identity"].values)
     necessary = [key for key in results["heads"].values if key.startswith("necessary.copy.")]
     assert {key.rsplit(".", 1)[1] for key in necessary} == {"mean", "resample", "control"}
+    assert results["heads"].config["n_facts"] == 12
     assert results["copying"].values["aie.copy.together.all"].n == SIZES["copying"]["n_sets"]
 
 

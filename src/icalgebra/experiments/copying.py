@@ -45,6 +45,7 @@ DECODED = {
 def run(
     tier: str, seed: int, subject: Subject, n_pairs: int, n_sets: int, n_decode: int, n_variants: int, n_facts: int
 ) -> Result:
+    n_facts = subject.facts(n_facts)
     draw = drawer(subject.world, n_facts, seed, "copying")
     values: Values = {}
     tables: dict[str, Any] = {}

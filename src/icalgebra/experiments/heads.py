@@ -33,6 +33,7 @@ DISTRIBUTIONS = (
 
 @torch.no_grad()
 def run(tier: str, seed: int, subject: Subject, n: int, n_facts: int) -> Result:
+    n_facts = subject.facts(n_facts)
     scores = role_scores(subject.model, subject.world, n, n_facts, seed)
     values = {f"role.{role.replace(' ', '_')}": scores[role].of(scores[role].best) for role in ROLES}
     sets = {role: scores[role].heads or [scores[role].best] for role in ROLES}

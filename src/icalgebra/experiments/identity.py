@@ -46,6 +46,7 @@ STEP = 256  # rows steered at a time
 
 @torch.no_grad()
 def run(tier: str, seed: int, subject: Subject, n_pca: int, n_identity: int, n_steer: int, n_facts: int) -> Result:
+    n_facts = subject.facts(n_facts)
     draw = drawer(subject.world, n_facts, seed, "identity")
     values: Values = {}
     holdout = draw("holdout", n_pca, "pca")

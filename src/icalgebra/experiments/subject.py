@@ -33,6 +33,10 @@ class Subject:
         """The world it was trained in."""
         return self.config.world
 
+    def facts(self, wanted: int) -> int:
+        """So many facts a sequence, but no more than it was trained on."""
+        return min(wanted, self.config.n_facts)
+
     @property
     def device(self) -> torch.device:
         return self.model.unembedding.device
