@@ -33,7 +33,7 @@ PRESETS: dict[str, TrainConfig] = {
         n_layers=3, n_heads=4, d_model=64, rope_base=100.0,
         n_facts=30, batch_size=64,
         optimiser="muon", muon_lr=0.02, lr=2e-3,
-        steps=1800, schedule="linear", warmup=50,
+        steps=2100, schedule="linear", warmup=50,
         eval_every=50, eval_n=128, eval_facts=(10, 20), checkpoint_every=250,
     ),
 }  # fmt: skip
