@@ -48,9 +48,9 @@ EXPERIMENTS: dict[str, Experiment] = {
         "icalgebra.experiments.training",
         "How does hold-out accuracy rise?",
         about_model=True,
-        seconds=1,
-        quick={},
-        full={},
+        seconds=8,
+        quick={"n": 100},
+        full={"n": 3000},
     ),
     "ceiling": Experiment(
         "icalgebra.experiments.ceiling",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from icalgebra.distributions import sample
 from icalgebra.errors import InputError
+from icalgebra.evaluate import hits, share
 from icalgebra.experiments.subject import Subject
 from icalgebra.results import Curve, Result
 from icalgebra.statistics import Estimate, proportion
@@ -17,14 +19,16 @@ PLATEAU, LOW, HIGH = 0.20, 0.10, 0.95  # the published rise: from .10 at 10 000 
 PUBLISHED_RISE = 1 / 6
 
 
-def run(tier: str, seed: int, subject: Subject) -> Result:
+def run(tier: str, seed: int, subject: Subject, n: int) -> Result:
+    """n: fresh sequences for the final accuracy; the run's own evaluations are small."""
     records = [record for record in subject.metrics if record["kind"] == "evaluation"]
     if not records:
         raise InputError(f"{subject.name} carries no metrics of its training; give its run folder")
-    n = subject.config.eval_n
-    curves = {name: _share_curve(records, name, n) for name in SHARES if name in records[-1]}
-    curves |= {name: _loss_curve(records, name, n) for name in LOSSES}
-    values = {"final_holdout": proportion(records[-1]["holdout"] * n, n)}
+    eval_n = subject.config.eval_n
+    curves = {name: _share_curve(records, name, eval_n) for name in SHARES if name in records[-1]}
+    curves |= {name: _loss_curve(records, name, eval_n) for name in LOSSES}
+    fresh = sample("holdout", n, subject.config.n_facts, seed, subject.world, stream="training/fresh")
+    values = {"final_holdout": share(hits(subject.predictor, fresh))}
     rise = _rise(records, LOW)
     if rise is not None:
         values["abrupt_rise"] = _exact(rise <= PUBLISHED_RISE)
@@ -34,10 +38,11 @@ def run(tier: str, seed: int, subject: Subject) -> Result:
         "steps": [record["step"] for record in records],
         "flops": [flops_before(subject.config, record["step"]) for record in records],
         "seconds": [record["clock"]["training_seconds"] for record in records],
+        "all_seconds": [record["clock"]["seconds"] for record in records],
         "tokens": [record["tokens"] for record in records],
     }
     command = f"icalgebra reproduce --tier {tier} --only training --model {subject.name} --seed {seed}"
-    config = {"training": subject.config.to_dict()}
+    config = {"n": n, "training": subject.config.to_dict()}
     return Result("training", tier, subject.name, seed, config, command, values, curves, details, subject.hash)
 
 
