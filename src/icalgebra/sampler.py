@@ -12,9 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from icalgebra.randomness import GOLDEN, LOW_32, below, mix, partial_shuffle, row_state, uniform
+from icalgebra.cells import draw_from, fill_cells, packed, remove_cell, write_fact
+from icalgebra.planting import needed_for_associate, needed_for_cancel
+from icalgebra.randomness import below, partial_shuffle, row_state, uniform
 from icalgebra.solvers.kernels import bit, by_cancellation, by_identity, learn, nothing_known
-from icalgebra.vocabulary import ANSWER, COMMA, EQUALS, FACT_LENGTH, LEFT, RIGHT
+from icalgebra.vocabulary import FACT_LENGTH
 
 # What is held out of the context.
 HOLD_NOTHING, HOLD_PAIR, HOLD_PAIR_AND_REVERSE = range(3)
@@ -150,157 +152,6 @@ def assign(state, world, slots, count, how, query_place, variable_of):
     return total, True
 
 
-@njit(cache=True, inline="always")
-def packed(left, right, answer):
-    """One fact in one integer: left, right and answer, a byte each."""
-    return np.uint32(left) | (np.uint32(right) << np.uint32(8)) | (np.uint32(answer) << np.uint32(16))
-
-
-@njit(cache=True)
-def fill_cells(world, slots, count, variable_of, cells):
-    """All facts of the sequence's tables, in order of structure, left and right element."""
-    n_cells, offset = 0, 0
-    for i in range(count):
-        s = slots[i]
-        order = world.orders[s]
-        for x in range(order):
-            left = variable_of[offset + x]
-            for y in range(order):
-                answer = variable_of[offset + world.tables[s, x, y]]
-                cells[n_cells] = packed(left, variable_of[offset + y], answer)
-                n_cells += 1
-        offset += order
-    return n_cells
-
-
-@njit(cache=True)
-def remove_cell(cells, n_cells, fact):
-    for i in range(n_cells):
-        if cells[i] == fact:
-            cells[i] = cells[n_cells - 1]
-            return n_cells - 1
-    return n_cells
-
-
-@njit(cache=True)
-def draw_from(state, cells, n_cells, context, begin):
-    """Fill context[begin:] with independent uniform choices among cells[:n_cells]; two from each random word."""
-    n = np.uint64(n_cells)
-    threshold = (np.uint64(1) << np.uint64(32)) % n
-    walk = state[0]
-    i, end = begin, len(context)
-    while i < end:
-        walk += GOLDEN
-        word = mix(walk)
-        product = (word >> np.uint64(32)) * n
-        if (product & LOW_32) >= threshold:
-            context[i] = cells[product >> np.uint64(32)]
-            i += 1
-        product = (word & LOW_32) * n
-        if i < end and (product & LOW_32) >= threshold:
-            context[i] = cells[product >> np.uint64(32)]
-            i += 1
-    state[0] = walk
-
-
-@njit(cache=True)
-def needed_for_cancel(state, world, s, x, y, names, n_context, planted):
-    """Facts of x's row and y's column that rule out every element but the answer, and show the answer.
-
-    All of them where they fit; else a uniform choice among the sufficient sets of n_context facts. Every wrong
-    answer has two facts that rule it out, one in the row and one in the column: some keep both, the rest one.
-    """
-    order, answer = world.orders[s], world.tables[s, x, y]
-    if not world.latin[s] or n_context < order - 1 or order < 2:
-        return 0
-    wrong = np.empty(order - 1, dtype=np.int64)
-    row_fact = np.empty(order, dtype=np.uint32)
-    column_fact = np.empty(order, dtype=np.uint32)
-    row_shows, column_shows = -1, -1  # the wrong answer whose fact shows the right one as an operand
-    for w in range(order):
-        if w != y:
-            v = world.tables[s, x, w]
-            row_fact[v] = packed(names[x], names[w], names[v])
-            if w == answer:
-                row_shows = v
-        if w != x:
-            v = world.tables[s, w, y]
-            column_fact[v] = packed(names[w], names[y], names[v])
-            if w == answer:
-                column_shows = v
-    j = 0
-    for v in range(order):
-        if v != answer:
-            wrong[j] = v
-            j += 1
-    n_both = min(n_context - (order - 1), order - 1)
-    while True:
-        partial_shuffle(state, wrong, n_both)
-        n_planted, n_rows, n_columns, shown = 0, 0, 0, False
-        for i in range(order - 1):
-            v = wrong[i]
-            both = i < n_both
-            by_row = both or below(state, 2) == 0
-            if by_row:
-                planted[n_planted] = row_fact[v]
-                n_planted += 1
-                n_rows += 1
-                shown |= v == row_shows
-            if both or not by_row:
-                planted[n_planted] = column_fact[v]
-                n_planted += 1
-                n_columns += 1
-                shown |= v == column_shows
-        # x stands in every row fact and y in every column fact, so they are shown where they are the answer.
-        if shown or (answer == x and n_rows > 0) or (answer == y and n_columns > 0):
-            return n_planted
-
-
-@njit(cache=True)
-def needed_for_associate(state, world, s, x, y, names, planted):
-    """The facts of one triple, uniform over (xg=f, gd=y, fd=z) and (dy=f, gd=x, gf=z) free of query and reverse."""
-    order, table = world.orders[s], world.tables[s]
-    answer = table[x, y]
-    n_found = 0
-    for pick in range(2):  # count the triples, then find the chosen one
-        chosen = below(state, n_found) if pick else -1
-        n_found = 0
-        for form in range(2):
-            for g in range(order):
-                for d in range(order):
-                    if form == 0:
-                        l1, r1, l2, r2 = x, g, table[x, g], d
-                    else:
-                        l1, r1, l2, r2 = d, y, g, table[d, y]
-                    if table[g, d] != (y if form == 0 else x) or table[l2, r2] != answer:
-                        continue
-                    if is_query(l1, r1, x, y) or is_query(g, d, x, y) or is_query(l2, r2, x, y):
-                        continue
-                    if n_found == chosen:
-                        planted[0] = packed(names[l1], names[r1], names[table[l1, r1]])
-                        planted[1] = packed(names[g], names[d], names[table[g, d]])
-                        planted[2] = packed(names[l2], names[r2], names[answer])
-                        return 2 if planted[2] == planted[0] or planted[2] == planted[1] else drop_repeat(planted)
-                    n_found += 1
-        if n_found == 0:
-            return 0
-    return 0
-
-
-@njit(cache=True, inline="always")
-def is_query(left, right, x, y):
-    return (left == x and right == y) or (left == y and right == x)
-
-
-@njit(cache=True)
-def drop_repeat(planted):
-    """Three facts of which the first two may be one."""
-    if planted[0] == planted[1]:
-        planted[1] = planted[2]
-        return 2
-    return 3
-
-
 @njit(cache=True)
 def plant(state, law, planted, n_planted, context):
     """Put the needed facts into the context: alone, repeated and shuffled, or at random places of what is there."""
@@ -342,16 +193,6 @@ def identity_or_cancel_solves(context, left, right, answer, pairs, singles):
     for fact in context:
         learn(pairs, singles, fact & 0xFF, (fact >> 8) & 0xFF, fact >> 16)
     return by_identity(singles, left, right) == bit(answer) or by_cancellation(singles, left, right) == bit(answer)
-
-
-@njit(cache=True)
-def write_fact(row, place, fact, n_variables):
-    at = place * FACT_LENGTH
-    row[at + COMMA] = n_variables + 1
-    row[at + LEFT] = fact & 0xFF
-    row[at + RIGHT] = (fact >> 8) & 0xFF
-    row[at + EQUALS] = n_variables
-    row[at + ANSWER] = fact >> 16
 
 
 @njit(cache=True, nogil=True)
