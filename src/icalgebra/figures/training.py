@@ -6,6 +6,7 @@ from matplotlib.figure import Figure
 
 from icalgebra.figures import COLOURS, axes, published
 from icalgebra.results import Result
+from icalgebra.world import PAPER_STRUCTURES
 
 RELEASED_STEP_SECONDS = 1.157  # a step of the released code on an H200
 SKILLS = {
@@ -28,16 +29,18 @@ def holdout(result: Result) -> Figure:
     ours = [100 * value for value in curve.y]
     low, high = ([100 * value for value in bound] for bound in (curve.low, curve.high))
     seconds = result.details["seconds"]
+    same_world = tuple(result.config["training"]["structures"]) == PAPER_STRUCTURES
     for panel, axis, theirs in (
         (panels[0][0], curve.x, list(x)),
         (panels[0][1], seconds, [step * RELEASED_STEP_SECONDS for step in x]),
     ):
-        panel.plot(theirs[1:], [100 * value for value in y[1:]], color=COLOURS["published"], label="published")
+        if same_world:
+            panel.plot(theirs[1:], [100 * value for value in y[1:]], color=COLOURS["published"], label="published")
         panel.plot(axis, ours, color=COLOURS["associate"], label=f"ours ({result.model})")
         panel.fill_between(axis, low, high, color=COLOURS["associate"], alpha=0.2, linewidth=0)
         panel.set(xscale="log", ylim=(0, 101))
     panels[0][0].set(xlabel="training steps", ylabel="hold-out accuracy (%)")
-    panels[0][1].set(xlabel="seconds of training (published: steps × 1.157 s)")
+    panels[0][1].set(xlabel="seconds of training" + (" (published: steps × 1.157 s)" if same_world else ""))
     panels[0][0].legend(loc="lower right")
     return figure
 
