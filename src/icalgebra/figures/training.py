@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 from icalgebra.figures import COLOURS, axes, published
 from icalgebra.results import Result
@@ -39,6 +40,7 @@ def holdout(result: Result) -> Figure:
         panel.plot(axis, ours, color=COLOURS["associate"], label=f"ours ({result.model})")
         panel.fill_between(axis, low, high, color=COLOURS["associate"], alpha=0.2, linewidth=0)
         panel.set(xscale="log", ylim=(0, 101))
+        panel.xaxis.set_minor_formatter(NullFormatter())
     panels[0][0].set(xlabel="training steps", ylabel="hold-out accuracy (%)")
     panels[0][1].set(xlabel="seconds of training" + (" (published: steps × 1.157 s)" if same_world else ""))
     panels[0][0].legend(loc="lower right")
