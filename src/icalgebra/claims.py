@@ -64,6 +64,13 @@ def load_claims() -> list[Claim]:
     return [_claim(row, entry) for row in data["row"] for entry in row["claims"]]
 
 
+def stated(claim_id: str) -> float:
+    """The number the paper states in a claim, in the claim's unit."""
+    (found,) = [claim.published for claim in load_claims() if claim.id == claim_id]
+    assert isinstance(found, float | int)
+    return float(found)
+
+
 def _claim(row: dict[str, Any], entry: dict[str, Any]) -> Claim:
     (rule,) = [key for key in entry if key in RULES]
     threshold = 0.5 if rule == "holds" else float(entry[rule])

@@ -46,18 +46,6 @@ def accuracy(
     return share(hits(predictor, sequences))
 
 
-def accuracy_by_facts(
-    predictor: Predictor,
-    facts: Iterable[int],
-    name: str = "holdout",
-    n: int = 1000,
-    seed: int = 0,
-    world: World | None = None,
-) -> dict[int, Estimate]:
-    """Accuracy at each number of facts (the query included)."""
-    return {k: accuracy(predictor, name, n, k, seed, world) for k in facts}
-
-
 def by_slice(hit: np.ndarray, labels: Iterable[object]) -> dict[str, Estimate]:
     """A breakdown: accuracy of the rows that share a label."""
     names = np.array([str(label) for label in labels])

@@ -229,7 +229,7 @@ class Transformer(nn.Module):
             return self.embed(tokens)
         dtype = torch.get_autocast_dtype(tokens.device.type)
         product = F.one_hot(tokens, self.config.d_vocab).to(dtype) @ self.embed.weight.to(dtype)
-        return product.float()  # the residual stream stays in fp32: in bf16, associate learned half as much
+        return product.float()  # the residual stream stays in fp32; LOG.md has what bf16 seemed to cost
 
     def forward(
         self,
