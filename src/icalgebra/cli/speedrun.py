@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import tyro
 from rich.console import Console
 from rich.table import Table
 
-from icalgebra.files import write_json
-from icalgebra.train import preset
-from icalgebra.train.speedrun import Speedrun, speedrun
+from icalgebra.results import Result, provenance, write_result
+from icalgebra.statistics import mean
+from icalgebra.train import TrainConfig, preset
+from icalgebra.train.distributed import choose_device
+from icalgebra.train.speedrun import device_name, speedrun, time_steps, warm_up
 
 
 @dataclass(frozen=True)
@@ -27,34 +30,63 @@ class SpeedrunCommand:
     """Fresh sequences behind each accuracy."""
     steps: int | None = None
     """Another length of the schedule than the preset's."""
+    timed_steps: int = 60
+    """Steps timed one by one before the runs."""
     device: str | None = None
     seed: int = 0
     """The first seed."""
+    keep: Path | None = None
+    """Go on to the end of the schedule with the first seed, and keep its run folder here."""
     out: Path | None = None
-    """Write the table here as JSON, after every seed."""
+    """A folder for the result file, written after every seed."""
     json: bool = False
 
     def run(self) -> None:
-        config = preset(self.preset).with_changes(**({"steps": self.steps} if self.steps else {}))
-        runs: list[Speedrun] = []
+        config = self._config()
+        result = self._result(config, warm_up(config, self.device), time_steps(config, self.timed_steps, self.device))
+        self._write(result)
         for seed in range(self.seed, self.seed + self.seeds):
-            runs.append(speedrun(config.with_changes(seed=seed), self.target, self.n, self.device))
-            if self.out:
-                write_json(
-                    self.out, {"preset": self.preset, "target": self.target, "runs": [r.to_dict() for r in runs]}
-                )
+            keep = self.keep if seed == self.seed else None
+            run = speedrun(config.with_changes(seed=seed), self.target, self.n, self.device, keep)
+            result.details["runs"].append(run.to_dict())
+            self._write(result)
         if self.json:
-            print(json.dumps([run.to_dict() for run in runs]))
+            print(json.dumps(result.to_dict()))
         else:
-            self._show(runs)
+            self._show(result)
 
-    def _show(self, runs: list[Speedrun]) -> None:
-        table = Table(title=f"{self.preset} to {self.target:.0%} hold-out accuracy")
+    def _config(self) -> TrainConfig:
+        """Evaluated less than the preset asks for: only the hold-out accuracy matters here."""
+        length = {"steps": self.steps} if self.steps else {}
+        return preset(self.preset).with_changes(eval_n=256, eval_facts=(), checkpoint_every=0, **length)
+
+    def _result(self, config: TrainConfig, warm_up_seconds: float, milliseconds: np.ndarray) -> Result:
+        length = f" --steps {self.steps}" if self.steps else ""
+        command = f"icalgebra speedrun {self.preset} --seeds {self.seeds} --seed {self.seed}{length}"
+        asked = {"target": self.target, "n": self.n, "timed_steps": self.timed_steps, "training": config.to_dict()}
+        details = {
+            "device": device_name(choose_device(self.device)),
+            "warm_up_seconds": warm_up_seconds,
+            "runs": [],
+        }
+        values = {"milliseconds_a_step": mean(milliseconds)}
+        return Result("speedrun", "full", self.preset, self.seed, asked, command, values, {}, details)
+
+    def _write(self, result: Result) -> None:
+        if self.out:
+            seconds = result.details["warm_up_seconds"] + sum(run["seconds_in_all"] for run in result.details["runs"])
+            write_result(self.out, replace(result, provenance=provenance(seconds)))
+
+    def _show(self, result: Result) -> None:
+        a_step = result.values["milliseconds_a_step"].value
+        table = Table(title=f"{self.preset} to {self.target:.0%} hold-out accuracy; a step takes {a_step:.1f} ms")
         for heading in ("seed", "accuracy", "steps", "training s", "in all s", "ms a step", "TFLOP/s", "of the chip"):
             table.add_column(heading, justify="right")
-        for run in runs:
-            interval = f"{run.accuracy.value:.2%} [{run.accuracy.low:.2%}, {run.accuracy.high:.2%}]"
-            share = "" if run.share_of_chip is None else f"{run.share_of_chip:.0%}"
-            times = (f"{run.training_seconds:.1f}", f"{run.seconds_in_all:.1f}", f"{run.milliseconds_a_step:.1f}")
-            table.add_row(str(run.seed), interval, str(run.steps), *times, f"{run.flops_a_second / 1e12:.1f}", share)
+        for run in result.details["runs"]:
+            accuracy = "{value:.2%} [{low:.2%}, {high:.2%}]".format(**run["accuracy"])
+            times = [f"{run[name]:.1f}" for name in ("training_seconds", "seconds_in_all", "milliseconds_a_step")]
+            share = "" if run["share_of_chip"] is None else f"{run['share_of_chip']:.0%}"
+            table.add_row(
+                str(run["seed"]), accuracy, str(run["steps"]), *times, f"{run['flops_a_second'] / 1e12:.1f}", share
+            )
         Console().print(table)

@@ -15,6 +15,7 @@ from icalgebra.errors import InputError
 from icalgebra.oracle.arrays import oracle_arrays
 from icalgebra.oracle.posteriors import checked_facts, named
 from icalgebra.oracle.rows import weigh_slots
+from icalgebra.oracle.threads import share_rows
 from icalgebra.vocabulary import FACT_LENGTH
 from icalgebra.world import World
 
@@ -30,7 +31,7 @@ def slot_floors(tokens: np.ndarray, world: World) -> np.ndarray:
     facts = checked_facts(tokens, world)
     log_left, log_pair, log_answer = np.empty((3, *facts.shape[:2]))
     kinds = np.empty(facts.shape[:2], dtype=np.int64)
-    weigh_slots(oracle_arrays(world), facts, log_left, log_pair, log_answer, kinds)
+    share_rows(weigh_slots, len(facts), oracle_arrays(world), facts, log_left, log_pair, log_answer, kinds)
     named(kinds)  # refuses a context that cannot be counted
     with np.errstate(invalid="ignore"):
         log_fact = log_pair + log_answer

@@ -11,6 +11,7 @@ import numpy as np
 from icalgebra.errors import InputError, unknown
 from icalgebra.oracle.arrays import oracle_arrays
 from icalgebra.oracle.rows import TOO_MANY_BLOCKS, weigh_each, weigh_last_after_prefixes, weigh_rows
+from icalgebra.oracle.threads import share_rows
 from icalgebra.sequences import Sequences
 from icalgebra.vocabulary import FACT_LENGTH, facts_of
 from icalgebra.world import World
@@ -44,7 +45,7 @@ def judge(tokens: np.ndarray, world: World, query: Query = "holdout") -> Judgeme
     n = len(facts)
     probabilities, log_weights = np.zeros((n, world.n_variables)), np.empty(n)
     kinds = np.empty(n, dtype=np.int64)
-    weigh_rows(oracle_arrays(world), facts, queries, mode_of(query), probabilities, kinds, log_weights)
+    share_rows(weigh_rows, n, oracle_arrays(world), facts, queries, mode_of(query), probabilities, kinds, log_weights)
     return Judgement(probabilities, named(kinds), log_weights)
 
 
@@ -59,9 +60,9 @@ def judge_by_facts(tokens: np.ndarray, world: World, query: Query = "holdout", a
     probabilities, kinds = np.zeros((n, k, world.n_variables)), np.empty((n, k), dtype=np.int64)
     arrays, mode = oracle_arrays(world), mode_of(query)
     if asks_each(query, ask):
-        weigh_each(arrays, with_queries(facts, queries), mode, probabilities, kinds)
+        share_rows(weigh_each, n, arrays, with_queries(facts, queries), mode, probabilities, kinds)
     else:
-        weigh_last_after_prefixes(arrays, facts, queries, mode, probabilities, kinds)
+        share_rows(weigh_last_after_prefixes, n, arrays, facts, queries, mode, probabilities, kinds)
     return Judgement(probabilities, named(kinds))
 
 

@@ -52,6 +52,8 @@ class TrainConfig:
     warmup_from: float = option(0.01, "where the warm-up starts, as a share of the peak")
     # speed, on CUDA (the CPU runs eager fp32)
     precision: Literal["fp32", "bf16"] = option("bf16", "bf16: autocast")
+    residual: Literal["fp32", "bf16"] = option("fp32", "precision of the residual stream under autocast")
+    float8: bool = option(False, "8-bit products in the forward pass of the MLPs (Hopper chips and later)")
     matmul: Literal["highest", "high", "medium"] = option("high", "precision of fp32 products (high: TF32)")
     compile: Literal["none", "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"] = option(
         "default", "torch.compile's mode"

@@ -19,6 +19,7 @@ from icalgebra.train.config import TrainConfig
 from icalgebra.train.data import training_batches
 from icalgebra.train.distributed import Ranks, joined_ranks
 from icalgebra.train.evaluation import Evaluations
+from icalgebra.train.float8 import use_float8
 from icalgebra.train.optimisers import Optimisers
 from icalgebra.train.progress import live_progress
 from icalgebra.train.run import RunFolder
@@ -86,6 +87,9 @@ class Trainer:
         self.listeners: list[Callable[[Record], None]] = []
         torch.set_float32_matmul_precision(config.matmul)
         self.model = Transformer(config.model, seed=config.seed).to(device)
+        self.model.residual_dtype = torch.bfloat16 if config.residual == "bf16" else torch.float32
+        if config.float8:
+            use_float8(self.model)
         self.optimisers = Optimisers(self.model, config)
         self.evaluations = Evaluations(config.world, config.n_facts, config.eval_n, config.eval_facts, config.seed)
         self.step, self.seconds_before, self.last_evaluation = 0, 0.0, Record()

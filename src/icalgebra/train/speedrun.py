@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from icalgebra.evaluate import accuracy
@@ -17,10 +19,12 @@ from icalgebra.train.distributed import choose_device
 from icalgebra.train.loop import Record, train
 from icalgebra.vocabulary import FACT_LENGTH
 
+BLOCK = 10  # steps between two looks at the clock, which make the device wait
+
 
 @dataclass(frozen=True)
 class Speedrun:
-    """One run to the target. Seconds of training leave out compilation, evaluation and saving; those in all do not."""
+    """One run to the target. Seconds of training leave out evaluation and saving; those in all do not."""
 
     seed: int
     passed: bool
@@ -39,45 +43,72 @@ class Speedrun:
         return {**vars(self), "accuracy": self.accuracy.to_dict()}
 
 
-def speedrun(config: TrainConfig, target: float = 0.99, n: int = 5000, device: str | None = None) -> Speedrun:
-    """Train until the hold-out accuracy on n fresh sequences passes the target, or the schedule ends."""
+def speedrun(
+    config: TrainConfig, target: float = 0.99, n: int = 5000, device: str | None = None, keep: Path | None = None
+) -> Speedrun:
+    """Train until the hold-out accuracy on n fresh sequences passes the target, or the schedule ends.
+
+    Compile before (warm_up), or the first step counts it.
+    keep: go on to the schedule's end all the same and leave the run folder here.
+    """
     chosen = choose_device(device)
     begun = time.perf_counter()
-    warm_up(config, device)
-    found: list[Estimate] = []
+    asked: list[tuple[Record, Estimate, float]] = []  # with the seconds in all until then
 
     def passes(record: Record, model: Transformer) -> bool:
         """Ask the n fresh sequences only when the running evaluation says that it may be worth it."""
-        if record["kind"] != "evaluation" or (record["holdout"] < target - 0.01 and record["step"] < config.steps):
+        if record["kind"] != "evaluation" or (asked and asked[-1][1].value >= target):
             return False
-        found.append(fresh_accuracy(model, config, n))
-        return found[-1].value >= target
+        if record["holdout"] < target - 0.01 and record["step"] < config.steps:
+            return False
+        found = fresh_accuracy(model, config, n)
+        asked.append((record, found, time.perf_counter() - begun))
+        return found.value >= target and keep is None
 
-    result = train(config, device=device, callback=passes)
-    seconds_in_all = time.perf_counter() - begun
-    flops = flops_before(config, result.step)
-    rate = flops / result.training_seconds
+    train(config, keep, device=device, callback=passes)
+    record, found, seconds_in_all = asked[-1]
+    steps, seconds = record["step"], record["clock"]["training_seconds"]
+    rate = flops_before(config, steps) / seconds
     return Speedrun(
         seed=config.seed,
-        passed=found[-1].value >= target,
-        accuracy=found[-1],
-        steps=result.step,
-        tokens=config.tokens_before(result.step),
-        training_seconds=result.training_seconds,
+        passed=found.value >= target,
+        accuracy=found,
+        steps=steps,
+        tokens=config.tokens_before(steps),
+        training_seconds=seconds,
         seconds_in_all=seconds_in_all,
-        milliseconds_a_step=1000 * result.training_seconds / result.step,
-        flops=flops,
+        milliseconds_a_step=1000 * seconds / steps,
+        flops=flops_before(config, steps),
         flops_a_second=rate,
         share_of_chip=rate / matrix_rate(chosen) if chosen.type == "cuda" else None,
-        device=torch.cuda.get_device_name(chosen) if chosen.type == "cuda" else "cpu",
+        device=device_name(chosen),
     )
 
 
-def warm_up(config: TrainConfig, device: str | None) -> None:
-    """Compile what the run will need: a throw-away run of a few steps at every length it has."""
+def time_steps(config: TrainConfig, steps: int, device: str | None = None) -> np.ndarray:
+    """Milliseconds a step in every ten of so many, data included; ten before them are not timed."""
+    marks: list[float] = []
+    quiet = config.with_changes(steps=BLOCK + steps, log_every=BLOCK, eval_every=0, checkpoint_every=0, eval_n=64)
+
+    def mark(record: Record, model: Transformer) -> None:
+        if record["kind"] == "train":
+            marks.append(record["clock"]["training_seconds"])
+
+    train(quiet, device=device, callback=mark)
+    return 1000 * np.diff(marks) / BLOCK
+
+
+def device_name(device: torch.device) -> str:
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
+
+
+def warm_up(config: TrainConfig, device: str | None) -> float:
+    """Compile what a run will need: a throw-away run of a few steps at every length it has. The seconds it took."""
+    begun = time.perf_counter()
     lengths = [config.n_facts, *([config.short_facts] if config.short_steps else [])]
     for n_facts in lengths:
         train(config.with_changes(n_facts=n_facts, short_steps=0, steps=3, eval_n=64), device=device)
+    return time.perf_counter() - begun
 
 
 def fresh_accuracy(model: Transformer, config: TrainConfig, n: int, name: str = "holdout") -> Estimate:

@@ -1,0 +1,67 @@
+"""The full tier of everything a model is asked, in resumable stages: python scripts/full_tier.py OUT MODEL ….
+
+A stage is one experiment about one model; its result file in OUT is written when it ends, and a stage whose file is
+there is left out. Several stages run at once, since each keeps the processor and the device busy only in turns.
+MODEL is a shipped model's name or a run folder. --limit S: stages not begun after so many seconds are left for later.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import torch
+
+from icalgebra.experiments import EXPERIMENTS, run_experiment
+from icalgebra.experiments.subject import load_subject
+from icalgebra.results import result_path, write_result
+from icalgebra.train.distributed import choose_device
+
+
+def stage(out: Path, model: str, name: str, device: str | None, tier: str) -> None:
+    torch.set_float32_matmul_precision("high")  # TF32: the models were trained in bf16
+    begun = time.perf_counter()
+    result = run_experiment(name, tier, 0, load_subject(model, choose_device(device)))
+    write_result(out, result)
+    print(f"{model} {name}: {time.perf_counter() - begun:.0f} s", flush=True)
+
+
+def run_apart(given: argparse.Namespace, model: str, name: str, begun: float) -> bool:
+    """In a process of its own: what one stage breaks, the others do not notice. True when its file is there."""
+    path = result_path(given.out, given.tier, Path(model).stem, name)
+    if not path.exists() and time.perf_counter() - begun < given.limit:
+        command = [sys.executable, __file__, str(given.out), model, "--only", name, "--one", "--tier", given.tier]
+        command += ["--device", given.device] if given.device else []
+        subprocess.run(command, check=False)
+    return path.exists()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("models", nargs="+")
+    parser.add_argument("--only", nargs="*")
+    parser.add_argument("--one", action="store_true", help="run this stage here and now")
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--device")
+    parser.add_argument("--tier", default="full")
+    parser.add_argument("--limit", type=float, default=float("inf"))
+    given = parser.parse_args()
+    names = given.only or [name for name, asked in EXPERIMENTS.items() if asked.about_model]
+    if given.one:
+        stage(given.out, given.models[0], names[0], given.device, given.tier)
+        return
+    begun = time.perf_counter()
+    stages = [(model, name) for name in names for model in given.models]
+    with ThreadPoolExecutor(given.workers) as pool:
+        done = list(pool.map(lambda one: run_apart(given, *one, begun), stages))
+    missing = [" ".join(one) for one, there in zip(stages, done) if not there]
+    print(f"{sum(done)} of {len(stages)} results are there" + (f"; missing: {', '.join(missing)}" if missing else ""))
+
+
+if __name__ == "__main__":
+    main()
