@@ -130,6 +130,14 @@ EXPERIMENTS: dict[str, Experiment] = {
         quick={"n": 32, "n_facts": 100},
         full={"n": 200, "n_facts": 200},
     ),
+    "closure": Experiment(
+        "icalgebra.experiments.closure",
+        "Which variables belong together?",
+        about_model=True,
+        seconds=15,
+        quick={"n": 128, "n_predictive": 64, "n_ladder": 16, "n_facts": 200},
+        full={"n": 2000, "n_predictive": 2000, "n_ladder": 400, "n_facts": 200},
+    ),
 }
 
 

@@ -1,0 +1,69 @@
+"""Figure 15: logits at the left slot for two left variables after one context; and closure by facts and by steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from icalgebra.figures import COLOURS, axes, line
+from icalgebra.figures.panels import titled
+from icalgebra.results import Result
+from icalgebra.vocabulary import LETTERS
+
+PANEL_COLOURS = (COLOURS["cancel"], COLOURS["associate"])
+BY_FACTS = {
+    "top1": ("highest logit: seen members", COLOURS["copy"], "-"),
+    "topk.seen": ("K highest: the seen members", COLOURS["cancel"], "-"),
+    "topk.linked": ("K highest: those linked by facts", COLOURS["associate"], "-"),
+    "topk.with_it": ("K highest: those in a fact with it", COLOURS["identity"], "-"),
+    "chance.top1": ("highest logit, by chance", "#999999", ":"),
+}
+TRAINING = {
+    "training.mass": ("probability inside the group", COLOURS["associate"], "-"),
+    "training.topk": ("K highest: the seen members", COLOURS["cancel"], "-"),
+    "training.uniformity": ("entropy inside over log K", COLOURS["identity"], "-"),
+    "training.accuracy": ("the answer", COLOURS["model"], "-"),
+}
+
+
+def two_queries(result: Result) -> Figure:
+    """Bars of logits, those linked to the left variable coloured."""
+    panels = result.details["example"]["panels"]
+    figure, drawn = axes(1, 2, (9.0, 2.5), sharey=True)
+    for panel in drawn[0][len(panels) :]:
+        panel.axis("off")
+    for panel, colour, found in zip(drawn[0], PANEL_COLOURS, panels):
+        letters = list(LETTERS[: len(found["logits"])])
+        chosen = [letter in found["members"] for letter in letters]
+        panel.bar(letters, found["logits"], color=[colour if inside else "#c9ccd2" for inside in chosen])
+        panel.axhline(0, color="#333333", linewidth=0.6)
+        titled(panel, f"after '{found['left']}': linked to it are {', '.join(found['members'])}")
+    drawn[0][0].set_ylabel("logit at the left slot")
+    return figure
+
+
+def measured(result: Result) -> Figure:
+    """Shares and uniformity by the number of facts before; through training where there are checkpoints."""
+    trained = "training.mass" in result.curves
+    figure, panels = axes(1, 3 if trained else 2, (9.6, 3.9), sharey=True)
+    _curves(panels[0][0], result, BY_FACTS)
+    titled(panels[0][0], "at the left slot")
+    line(panels[0][1], result.curves["uniformity"], COLOURS["model"], "entropy over log K, seen members")
+    titled(panels[0][1], "how even")
+    for panel in panels[0][:2]:
+        panel.set_xlabel("facts before")
+    if trained:
+        _curves(panels[0][2], result, TRAINING)
+        panels[0][2].set(xscale="log", xlabel="training step")
+        titled(panels[0][2], "at the '=' through training")
+    for panel in panels[0]:
+        panel.set_ylim(-2, 102)
+        panel.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), fontsize=7.5)
+    panels[0][0].set_ylabel("%")
+    return figure
+
+
+def _curves(panel: Any, result: Result, wanted: dict[str, tuple[str, str, str]]) -> None:
+    for key, (name, colour, style) in wanted.items():
+        line(panel, result.curves[key], colour, name, linestyle=style)
