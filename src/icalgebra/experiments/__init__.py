@@ -135,8 +135,16 @@ EXPERIMENTS: dict[str, Experiment] = {
         "Which variables belong together?",
         about_model=True,
         seconds=15,
-        quick={"n": 128, "n_predictive": 64, "n_ladder": 16, "n_facts": 200},
+        quick={"n": 96, "n_predictive": 32, "n_ladder": 16, "n_facts": 200},
         full={"n": 2000, "n_predictive": 2000, "n_ladder": 400, "n_facts": 200},
+    ),
+    "cancellation": Experiment(
+        "icalgebra.experiments.cancellation",
+        "Which heads rule answers out?",
+        about_model=True,
+        seconds=20,
+        quick={"n": 64, "n_ablate": 40, "n_facts": 100, "short_facts": 40},
+        full={"n": 200, "n_ablate": 200, "n_facts": 200, "short_facts": 40},
     ),
 }
 
