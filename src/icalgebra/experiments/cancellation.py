@@ -3,10 +3,7 @@
 Three laws. `cancel` holds only facts that share the query's left or right variable; `cancel_embedded` the same facts
 among others, so that there is something else to attend to. In both, every wrong answer is given by both sides once
 there is room for all facts. In short `holdout` sequences the sides differ: there only answers that one side alone gives
-are counted. Attention is that of the last '='; a fact's answer slot, the ',' behind it and all its slots are told apart.
-Change: the mean direct logit (frozen form) that a head gives those answers minus that of other variables; negative is a
-demotion. Against all others it also shows whether a head promotes the group; against the members that no fact rules
-out (.group) it does not.
+are counted. What is measured of a head: interp/cancellation.py.
 
 attention.<side>                  the most that any head has on the answer slots, on `cancel`: the published number
 both_demote                       whether these two heads' changes are negative
@@ -22,7 +19,6 @@ without.<heads>.<distribution>    accuracy with heads' outputs replaced by their
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,38 +29,26 @@ from icalgebra.evaluate import share
 from icalgebra.experiments.subject import Subject
 from icalgebra.experiments.values import holds
 from icalgebra.interp.ablation import other_heads, without
-from icalgebra.interp.attention import ANSWER_SLOT, COMMA_SLOT, attention_mass, by_fact, relations
+from icalgebra.interp.attention import by_fact
+from icalgebra.interp.cancellation import SIDES, SLOTS, Looked, look, ruled_out
 from icalgebra.interp.cases import Cases
-from icalgebra.interp.heads import Head, answers_of, cancellation, contrast, drawer, head_name
+from icalgebra.interp.heads import Head, cancellation, drawer, head_name
 from icalgebra.interp.lens import direct_logits
 from icalgebra.interp.trace import traces
 from icalgebra.results import Result
-from icalgebra.statistics import Estimate, mean
-from icalgebra.vocabulary import FACT_LENGTH
+from icalgebra.statistics import Estimate, correlation_of_means, mean
 
 Values = dict[str, Estimate]
 LAWS = ("cancel", "cancel_embedded", "holdout")
-SIDES = ("left", "right")
-SLOTS: dict[str, int | None] = {"answer": ANSWER_SLOT, "comma_behind": COMMA_SLOT, "fact": None}
+EXAMPLE_ORDER = 6
 ABLATED_ON = ("cancel", "cancel_embedded", "copy")
-RESAMPLES = 1000
-
-
-@dataclass(frozen=True)
-class Looked:
-    """What every head does on the sequences of one law, [n, n_layers, n_heads] each, by side or relation and slot."""
-
-    mass: dict[tuple[str, str], np.ndarray]
-    chance: dict[tuple[str, str], np.ndarray]  # [n]: the mass there if all tokens got the same
-    change: dict[str, np.ndarray]  # against all other variables
-    change_in_group: dict[str, np.ndarray]  # against the members that no fact of either side rules out
 
 
 @torch.no_grad()
 def run(tier: str, seed: int, subject: Subject, n: int, n_ablate: int, n_facts: int, short_facts: int) -> Result:
     n_facts, short_facts = subject.facts(n_facts), subject.facts(short_facts)
     drawn = {law: draw_cases(subject, law, n, short_facts if law == "holdout" else n_facts, seed) for law in LAWS}
-    looked = {law: look(subject, cases, law == "holdout") for law, cases in drawn.items()}
+    looked = {law: look(subject.model, cases, law == "holdout") for law, cases in drawn.items()}
     readers = {side: _most(looked["cancel_embedded"].mass[side, "fact"], final=True) for side in SIDES}
     answer_heads = {side: _most(looked["cancel"].mass[side, "answer"]) for side in SIDES}
     demoters = {side: _most(-looked["holdout"].change_in_group[side]) for side in SIDES}
@@ -101,37 +85,7 @@ def draw_cases(subject: Subject, law: str, n: int, n_facts: int, seed: int) -> C
     return kept
 
 
-# --- what every head does ---------------------------------------------------------------------------------------------
-
-
-def look(subject: Subject, cases: Cases, apart: bool) -> Looked:
-    model, run = subject.model, traces(subject.model, cases.prompts, pattern=True)
-    assert run.pattern is not None
-    direct, ruled, length = direct_logits(model, run), ruled_out(cases, apart), cases.prompts.shape[1]
-    open_ = cases.members & ~np.logical_or(*ruled_out(cases, apart=False).values())
-    mass, chance, change, in_group = {}, {}, {}, {}
-    for name, chosen in groups_of_facts(cases).items():
-        for slot, place in SLOTS.items():
-            mass[name, slot] = attention_mass(run.pattern, chosen, place).cpu().numpy()
-            chance[name, slot] = chosen.sum(1) * (FACT_LENGTH if place is None else 1) / length
-    for side in SIDES:
-        change[side] = contrast(direct, ruled[side]).cpu().numpy()
-        in_group[side] = contrast(direct, ruled[side], open_).cpu().numpy()
-    return Looked(mass, chance, change, in_group)
-
-
-def ruled_out(cases: Cases, apart: bool) -> dict[str, np.ndarray]:
-    """The variables that each side's facts rule out, bool [n, N]; apart: only what the other side does not."""
-    facts = groups_of_facts(cases)
-    left, right = (answers_of(cases, facts[side]) for side in SIDES)
-    return {"left": left & ~right, "right": right & ~left} if apart else {"left": left, "right": right}
-
-
-def groups_of_facts(cases: Cases) -> dict[str, np.ndarray]:
-    """Facts that share the query's left variable, its right one, neither of them in its place; and the query itself."""
-    found = relations(cases)
-    neither = ~(found["same left"] | found["same right"] | found["same pair"] | found["self"])
-    return {"left": found["same left"], "right": found["same right"], "neither": neither, "self": found["self"]}
+# --- choosing heads ---------------------------------------------------------------------------------------------------
 
 
 def _most(observed: np.ndarray, final: bool = False) -> Head:
@@ -202,24 +156,15 @@ def _together(law: str, looked: Looked) -> Values:
     """Over all heads: who attends, does it demote? Also against open members, and there over the final layer alone."""
     values = {}
     for side in SIDES:
-        name, mass, in_group = f"attend_and_demote.{side}.{law}", looked.mass[side, "fact"], looked.change_in_group[side]
-        values[name] = correlation(_flat(mass), -_flat(looked.change[side]))
-        values[f"{name}.group"] = correlation(_flat(mass), -_flat(in_group))
-        values[f"{name}.group.final_layer"] = correlation(mass[:, -1], -in_group[:, -1])
+        name, mass, in_group = (
+            f"attend_and_demote.{side}.{law}",
+            looked.mass[side, "fact"],
+            looked.change_in_group[side],
+        )
+        values[name] = correlation_of_means(_flat(mass), -_flat(looked.change[side]))
+        values[f"{name}.group"] = correlation_of_means(_flat(mass), -_flat(in_group))
+        values[f"{name}.group.final_layer"] = correlation_of_means(mass[:, -1], -in_group[:, -1])
     return values
-
-
-def correlation(one: np.ndarray, other: np.ndarray, seed: int = 0) -> Estimate:
-    """Pearson's, between the heads' means of two observations [n, heads]; the interval by resampling sequences."""
-    n = len(one)
-    draws = np.random.Generator(np.random.PCG64(seed)).multinomial(n, np.full(n, 1 / n), size=RESAMPLES) / n
-    weights = np.concatenate([np.full((1, n), 1 / n), draws])
-    means = [weights @ observed.astype(np.float64) for observed in (one, other)]
-    a, b = (part - part.mean(1, keepdims=True) for part in means)
-    size = np.sqrt((a * a).sum(1) * (b * b).sum(1))
-    found = (a * b).sum(1) / np.where(size > 0, size, 1.0)
-    low, high = np.quantile(found[1:], [0.025, 0.975])
-    return Estimate(float(found[0]), float(min(low, found[0])), float(max(high, found[0])), n)
 
 
 def _flat(observed: np.ndarray) -> np.ndarray:
@@ -268,7 +213,11 @@ def _half_widths(observed: np.ndarray) -> list[list[float]]:
 
 def _example(subject: Subject, readers: dict[str, Head], n_facts: int, seed: int) -> dict[str, Any]:
     """One short sequence, for the strips: attention of both readers by fact and slot, and their direct logits."""
-    cases = drawer(subject.world, n_facts, seed, "cancellation/example")("cancel_embedded", 1)
+    cases = drawer(subject.world, n_facts, seed, "cancellation/example")("cancel_embedded", 64)
+    telling = cases.distinct * (
+        1 + np.minimum(cases.members.sum(1), EXAMPLE_ORDER)
+    )  # x ≠ y, and some answers to rule out
+    cases = cases[telling.argmax() : telling.argmax() + 1]
     run = traces(subject.model, cases.prompts, pattern=True)
     assert run.pattern is not None
     attention, direct = by_fact(run.pattern)[0].cpu().numpy(), direct_logits(subject.model, run)[0].cpu().numpy()

@@ -5,10 +5,10 @@ claims are about the last fact; curves run over the number of facts before. Sets
 
 top1, topk, uniformity       against the members seen so far; topk counts only exact sets, topk_matching is the paper's
                              proportion; spread is the deviation of the members' logits
-excess                       nats lost against the true law, which is uniform over the whole structure
+excess, excess_millinats     nats lost against the true law, which is uniform over the whole structure
 control.*                    the same logits against another structure of the sequence; random sets of the same size
-predictive.*                 the same measures at the '=' of `holdout` queries, and through training where the model is a
-                             run folder with several checkpoints
+predictive.*                 the same measures at the '=' of `holdout` queries; as curves training.* at all checkpoints,
+                             where the model is a run folder with several
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _at_last(logits: np.ndarray, sets: dict[str, np.ndarray]) -> Values:
         "spread": _mean(c.spread(logits, seen)),
         "above_others": _mean(_gap(logits, seen)),
         "mass": mean(c.mass_inside(logits, seen)),
-        "excess": mean(c.excess(logits, members)),
+        "excess_millinats": mean(1000 * c.excess(logits, members)),
         "true_entropy": mean(np.log(members.sum(axis=1))),
     }
     return values | _controls(logits, seen, sets["other"])

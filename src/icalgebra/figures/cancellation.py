@@ -46,9 +46,7 @@ def _sharing(facts: list[str], side: str) -> list[int]:
 def _bars(panel: Any, direct: list[float], ruled_out: set[str], answer: str) -> None:
     """Direct logits; the answer green, what the side's facts rule out red."""
     letters = list(LETTERS[: len(direct)])
-    colours = [
-        COLOURS["copy"] if c == answer else COLOURS["cancel"] if c in ruled_out else "#b8bcc4" for c in letters
-    ]
+    colours = [COLOURS["copy"] if c == answer else COLOURS["cancel"] if c in ruled_out else "#b8bcc4" for c in letters]
     panel.bar(letters, direct, color=colours)
     panel.axhline(0, color="#333333", linewidth=0.6)
     panel.tick_params(axis="x", labelsize=7)

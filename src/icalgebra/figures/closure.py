@@ -44,23 +44,28 @@ def two_queries(result: Result) -> Figure:
 
 
 def measured(result: Result) -> Figure:
-    """Shares and uniformity by the number of facts before; through training where there are checkpoints."""
+    """By the number of facts before: sets hit, evenness, loss against the true law; and through training, if known."""
     trained = "training.mass" in result.curves
-    figure, panels = axes(1, 3 if trained else 2, (9.6, 3.9), sharey=True)
-    _curves(panels[0][0], result, BY_FACTS)
-    titled(panels[0][0], "at the left slot")
-    line(panels[0][1], result.curves["uniformity"], COLOURS["model"], "entropy over log K, seen members")
-    titled(panels[0][1], "how even")
-    for panel in panels[0][:2]:
+    figure, panels = axes(2, 2, (9.0, 7.0)) if trained else axes(1, 3, (9.6, 3.6))
+    hits, even, lost = panels.flat[:3]
+    _curves(hits, result, BY_FACTS)
+    titled(hits, "at the left slot")
+    hits.set(ylim=(-2, 102), ylabel="share of sequences (%)")
+    curve = result.curves["uniformity"]
+    line(even, curve, COLOURS["model"])
+    titled(even, "entropy over log K")
+    even.set(ylim=(100 * min(curve.y) - 5, 100.5), ylabel="among the members seen (%)")
+    lost.plot(result.curves["excess"].x, result.curves["excess"].y, color=COLOURS["total"], linewidth=1.6)
+    titled(lost, "lost against the true law")
+    lost.set(yscale="log", ylabel="nats")
+    for panel in (hits, even, lost):
         panel.set_xlabel("facts before")
     if trained:
-        _curves(panels[0][2], result, TRAINING)
-        panels[0][2].set(xscale="log", xlabel="training step")
-        titled(panels[0][2], "at the '=' through training")
-    for panel in panels[0]:
-        panel.set_ylim(-2, 102)
-        panel.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), fontsize=7.5)
-    panels[0][0].set_ylabel("%")
+        _curves(panels.flat[3], result, TRAINING)
+        titled(panels.flat[3], "at the '=' through training")
+        panels.flat[3].set(xscale="log", xlabel="training step", ylabel="%", ylim=(-2, 102))
+        panels.flat[3].legend(loc="best", fontsize=7.5, frameon=False)
+    figure.legend(*hits.get_legend_handles_labels(), loc="outside lower center", frameon=False, ncols=3)
     return figure
 
 

@@ -65,7 +65,7 @@ def facts_in(text: str) -> list[str]:
 def attention_strip(
     panel: Any, attention: Sequence[Sequence[float]], facts: Sequence[str], top: float = 1.02, width: float = 1.6
 ) -> None:
-    """Stacked bars, a fact each and slot by slot; facts with much attention are written out, the query without answer."""
+    """Stacked bars, a fact each, slot by slot; facts with much attention are written out, the query without answer."""
     seen = [place for place, fact in enumerate(attention) if sum(fact) > VISIBLE]
     bottom = [0.0] * len(seen)
     for slot, (colour, name) in enumerate(zip(SLOT_COLOURS, SLOT_NAMES)):

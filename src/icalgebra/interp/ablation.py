@@ -106,7 +106,10 @@ def _worth_of(
 
 
 def without(
-    model: Transformer, cases: Cases, average: Float[Tensor, "1 n_layers n_heads d_head"], sets: Sequence[Sequence[Head]]
+    model: Transformer,
+    cases: Cases,
+    average: Float[Tensor, "1 n_layers n_heads d_head"],
+    sets: Sequence[Sequence[Head]],
 ) -> tuple[Bool[np.ndarray, " n"], Bool[np.ndarray, "n sets"]]:
     """Which queries are answered as it is, and with every set of heads in turn replaced by an average output."""
     masks, found = head_masks(model, sets), []

@@ -75,24 +75,24 @@ def linked(facts: Integer[np.ndarray, "n k 3"], n_variables: int) -> Bool[np.nda
 # --- logits against a set ---------------------------------------------------------------------------------------------
 
 
-def top_1(logits: Float[np.ndarray, "... N"], chosen: Bool[np.ndarray, "... N"]) -> Bool[np.ndarray, "..."]:
+def top_1(logits: Float[np.ndarray, "... N"], chosen: Bool[np.ndarray, "... N"]) -> np.ndarray:
     """Whether the highest logit lies in the set; a tie with an outsider does not count."""
     return _highest(logits, chosen) > _highest(logits, ~chosen)
 
 
-def top_k(logits: Float[np.ndarray, "... N"], chosen: Bool[np.ndarray, "... N"]) -> Bool[np.ndarray, "..."]:
+def top_k(logits: Float[np.ndarray, "... N"], chosen: Bool[np.ndarray, "... N"]) -> np.ndarray:
     """Whether the K highest logits are exactly the K variables of the set; an empty set has none."""
     return chosen.any(axis=-1) & (-_highest(-logits, chosen) > _highest(logits, ~chosen))
 
 
-def matching(logits: Float[np.ndarray, "... N"], chosen: Bool[np.ndarray, "... N"]) -> Float[np.ndarray, "..."]:
+def matching(logits: Float[np.ndarray, "... N"], chosen: Bool[np.ndarray, "... N"]) -> np.ndarray:
     """The share of the K highest logits that lies in the set of K variables (the paper's top-K matching)."""
     size = chosen.sum(axis=-1)
     ranks = (-logits).argsort(axis=-1, kind="stable").argsort(axis=-1)
     return (chosen & (ranks < size[..., None])).sum(axis=-1) / np.maximum(size, 1)
 
 
-def uniformity(logits: Float[np.ndarray, "... N"], chosen: Bool[np.ndarray, "... N"]) -> Float[np.ndarray, "..."]:
+def uniformity(logits: Float[np.ndarray, "... N"], chosen: Bool[np.ndarray, "... N"]) -> np.ndarray:
     """Entropy among the K variables of the set over log K: 1 where all are equally likely; NaN where K < 2."""
     logs = log_softmax(np.where(chosen, logits, -np.inf))
     entropy = -np.where(chosen, np.exp(logs) * np.where(chosen, logs, 0.0), 0.0).sum(axis=-1)
@@ -100,7 +100,7 @@ def uniformity(logits: Float[np.ndarray, "... N"], chosen: Bool[np.ndarray, "...
     return np.where(size > 1, entropy / np.log(np.maximum(size, 2)), np.nan)
 
 
-def spread(logits: Float[np.ndarray, "... N"], chosen: Bool[np.ndarray, "... N"]) -> Float[np.ndarray, "..."]:
+def spread(logits: Float[np.ndarray, "... N"], chosen: Bool[np.ndarray, "... N"]) -> np.ndarray:
     """Standard deviation of the set's logits; NaN where K < 2."""
     size = np.maximum(chosen.sum(axis=-1), 1)
     centre = (logits * chosen).sum(axis=-1) / size
@@ -108,12 +108,12 @@ def spread(logits: Float[np.ndarray, "... N"], chosen: Bool[np.ndarray, "... N"]
     return np.where(chosen.sum(axis=-1) > 1, np.sqrt(squares / size), np.nan)
 
 
-def mass_inside(logits: Float[np.ndarray, "... N"], chosen: Bool[np.ndarray, "... N"]) -> Float[np.ndarray, "..."]:
+def mass_inside(logits: Float[np.ndarray, "... N"], chosen: Bool[np.ndarray, "... N"]) -> np.ndarray:
     """Probability of the set under the softmax over the variables."""
     return (np.exp(log_softmax(logits)) * chosen).sum(axis=-1)
 
 
-def excess(logits: Float[np.ndarray, "... N"], members: Bool[np.ndarray, "... N"]) -> Float[np.ndarray, "..."]:
+def excess(logits: Float[np.ndarray, "... N"], members: Bool[np.ndarray, "... N"]) -> np.ndarray:
     """Nats lost against the uniform law on the members: its Kullback–Leibler divergence to the softmax."""
     size = members.sum(axis=-1)
     return -np.where(members, log_softmax(logits), 0.0).sum(axis=-1) / size - np.log(size)
