@@ -55,7 +55,9 @@ def measured(result: Result) -> Figure:
     line(even, curve, COLOURS["model"])
     titled(even, "entropy over log K")
     even.set(ylim=(100 * min(curve.y) - 5, 100.5), ylabel="among the members seen (%)")
-    lost.plot(result.curves["excess"].x, result.curves["excess"].y, color=COLOURS["total"], linewidth=1.6)
+    excess = result.curves["excess"]
+    lost.plot(excess.x, excess.y, color=COLOURS["total"], linewidth=1.6)
+    lost.fill_between(excess.x, excess.low, excess.high, color=COLOURS["total"], alpha=0.15, linewidth=0)
     titled(lost, "lost against the true law")
     lost.set(yscale="log", ylabel="nats")
     for panel in (hits, even, lost):
