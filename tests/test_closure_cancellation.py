@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import combinations
 from math import log
 from pathlib import Path
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from helpers import blocks, parse
 from icalgebra.claims import load_claims
+from icalgebra.cli import main
 from icalgebra.distributions import sample
 from icalgebra.errors import InputError
 from icalgebra.evaluate_by_facts import logits_at_every_fact
@@ -208,6 +210,16 @@ def test_facts_and_answers_are_those_of_the_text(law: str) -> None:
             assert {letters[i] for i in np.flatnonzero(apart[side][row])} == ruled[side] - ruled[other]
 
 
+@pytest.mark.parametrize("law", ["cancel", "cancel_embedded"])
+def test_with_room_for_all_facts_both_sides_rule_out_all_but_the_answer(law: str) -> None:
+    cases = Cases.of(sample(law, 30, 20, 1, WORLD))
+    rows, wanted = np.arange(30), cases.members.copy()
+    wanted[rows, cases.answer] = False
+    for ruled in ruled_out(cases, apart=False).values():
+        assert (ruled == wanted).all()
+    assert not any(ruled.any() for ruled in ruled_out(cases, apart=True).values())
+
+
 def test_attention_is_summed_slot_by_slot(subject: Subject) -> None:
     cases = cancel.draw_cases(subject, "cancel_embedded", 6, 14, 0)
     looked, pattern = look(subject.model, cases, False), traces(subject.model, cases.prompts, pattern=True).pattern
@@ -341,6 +353,21 @@ def test_a_world_of_one_group_has_one_panel(tmp_path: Path) -> None:
     assert len(found.details["example"]["panels"]) == 1
     assert "control.other.top1" not in found.values
     assert "one left variable" in _page({"closure": found}, tmp_path)
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_the_command_writes_figures_and_json(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_training(CONFIG, tmp_path / "run")
+    monkeypatch.setitem(EXPERIMENTS, name, replace(EXPERIMENTS[name], quick=SIZES[name]))
+    with pytest.raises(SystemExit) as ended:
+        main(["interp", name, str(tmp_path / "run"), "--out", str(tmp_path / "out"), "--device", "cpu"])
+    assert ended.value.code == 0
+    assert "differs" in capsys.readouterr().out
+    (section,) = [section for section in SECTIONS if section.experiment == name]
+    wanted = {f"{name}.json", *(f"{name}-{figure}.svg" for figure in section.figures)}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == wanted
 
 
 def _page(results: dict[str, Result], folder: Path) -> str:
