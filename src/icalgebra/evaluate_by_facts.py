@@ -48,9 +48,9 @@ def logits_after_prefixes(model: Transformer, prompts: np.ndarray, facts: Sequen
     return _variable_logits(model, tokens, slice(n_trunk + EQUALS, None, BRANCH), positions, mask)
 
 
-def logits_at_every_fact(model: Transformer, tokens: np.ndarray) -> np.ndarray:
-    """Logits of the variables at the '=' of every fact, [n, k, N]: an ordinary pass."""
-    return _variable_logits(model, tokens[:, :-1], slice(EQUALS, None, FACT_LENGTH))
+def logits_at_every_fact(model: Transformer, tokens: np.ndarray, slot: int = EQUALS) -> np.ndarray:
+    """Logits of the variables at one slot of every fact, its '=' unless told, [n, k, N]: an ordinary pass."""
+    return _variable_logits(model, tokens[:, :-1], slice(slot, None, FACT_LENGTH))
 
 
 def logits_at_positions(model: Transformer, prompts: np.ndarray, positions: np.ndarray) -> np.ndarray:

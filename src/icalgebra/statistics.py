@@ -91,6 +91,20 @@ def share_among(condition: np.ndarray, among: np.ndarray, *, resamples: int = 10
     return Estimate(float(held.sum() / meant.sum()), float(low), float(high), int(meant.sum()))
 
 
+def correlation_of_means(one: np.ndarray, other: np.ndarray, *, resamples: int = 1000, seed: int = 0) -> Estimate:
+    """Pearson's correlation between the columns' means of two observations [n sequences, columns].
+
+    The interval comes from resampling sequences; columns that are all alike correlate with nothing.
+    """
+    draws = np.concatenate([np.arange(len(one))[None], _resampled(len(one), resamples, seed)])
+    means = [np.asarray(observed, dtype=np.float64)[draws].mean(axis=1) for observed in (one, other)]
+    a, b = (part - part.mean(axis=1, keepdims=True) for part in means)
+    size = np.sqrt((a * a).sum(axis=1) * (b * b).sum(axis=1))
+    found = (a * b).sum(axis=1) / np.where(size > 0, size, 1.0)
+    low, high = np.quantile(found[1:], [0.025, 0.975])
+    return Estimate(float(found[0]), float(min(low, found[0])), float(max(high, found[0])), len(one))
+
+
 def _means_of_sequences(hits: np.ndarray) -> np.ndarray:
     return np.nanmean(np.asarray(hits, dtype=np.float64), axis=1)
 

@@ -130,6 +130,22 @@ EXPERIMENTS: dict[str, Experiment] = {
         quick={"n": 32, "n_facts": 100},
         full={"n": 200, "n_facts": 200},
     ),
+    "closure": Experiment(
+        "icalgebra.experiments.closure",
+        "Which variables belong together?",
+        about_model=True,
+        seconds=15,
+        quick={"n": 96, "n_predictive": 32, "n_ladder": 16, "n_facts": 200},
+        full={"n": 2000, "n_predictive": 2000, "n_ladder": 400, "n_facts": 200},
+    ),
+    "cancellation": Experiment(
+        "icalgebra.experiments.cancellation",
+        "Which heads rule answers out?",
+        about_model=True,
+        seconds=20,
+        quick={"n": 64, "n_ablate": 40, "n_facts": 100, "short_facts": 40},
+        full={"n": 200, "n_ablate": 200, "n_facts": 200, "short_facts": 40},
+    ),
 }
 
 

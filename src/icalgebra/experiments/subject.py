@@ -27,6 +27,7 @@ class Subject:
     model: Transformer
     config: TrainConfig
     metrics: list[dict[str, Any]] = field(default_factory=list)  # of its training, where they are known
+    ladder: list[Path] = field(default_factory=list)  # all checkpoints, of a run folder alone
 
     @property
     def world(self) -> World:
@@ -59,7 +60,8 @@ def load_subject(source: str = "small", device: str | torch.device = "cpu") -> S
     """A shipped model's name, a run folder, a checkpoint folder or a file."""
     checkpoint = find_checkpoint(source)
     config = TrainConfig.from_dict(checkpoint.config)
-    return Subject(Path(source).stem, checkpoint.model(device), config, _metrics(checkpoint.path))
+    ladder = sorted((Path(source) / "checkpoints").glob("step_*"))
+    return Subject(Path(source).stem, checkpoint.model(device), config, _metrics(checkpoint.path), ladder)
 
 
 def _metrics(checkpoint: Path) -> list[dict[str, Any]]:

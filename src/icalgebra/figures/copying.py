@@ -7,9 +7,8 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from icalgebra.figures import COLOURS, axes
-from icalgebra.figures.panels import head_map, titled
+from icalgebra.figures.panels import attention_strip, facts_in, head_map, titled
 from icalgebra.results import Result
-from icalgebra.vocabulary import FACT_LENGTH
 
 EFFECTS = {"copy": "copy", "commute": "commute", "flipped": "same context, query reversed"}
 VARIANTS = {
@@ -28,9 +27,6 @@ DECODED = {
     "dihedral.commute_any": "dihedral, reverse: answer",
     "dihedral.attended": "dihedral, reverse: attended",
 }
-VISIBLE, WRITTEN_OUT = 0.002, 0.1  # attention on a fact that is drawn, and that is named
-SLOT_COLOURS = ("#9aa5b1", "#c7b299", "#8d6cab", "#4c9f70", "#d9822b")
-SLOT_NAMES = ("left", "right", "=", "answer", "the ',' behind")
 
 
 def effects(result: Result) -> Figure:
@@ -46,32 +42,14 @@ def strips(result: Result) -> Figure:
     figure, panels = axes(len(VARIANTS), 2, (9.0, 9.6), width_ratios=(2.2, 1.0))
     for (attention, logits), (name, title) in zip(panels, VARIANTS.items()):
         example = result.details["examples"][name]
-        facts = [example["text"][i + 1 : i + FACT_LENGTH] for i in range(0, len(example["text"]), FACT_LENGTH)]
-        _strip(attention, example["attention"], facts)
+        facts = facts_in(example["text"])
+        attention_strip(attention, example["attention"], facts)
         titled(attention, title, "left")
         _bars(logits, example["direct"], facts)
     panels[-1][0].set_xlabel("fact of the sequence (the last is the query)")
     panels[-1][1].set_xlabel("variable")
     figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside lower center", frameon=False, ncols=5)
     return figure
-
-
-def _strip(panel: Any, attention: list[list[float]], facts: list[str]) -> None:
-    """Stacked bars, slot by slot; facts with much attention are written out."""
-    seen = [place for place, fact in enumerate(attention) if sum(fact) > VISIBLE]
-    bottom = [0.0] * len(seen)
-    for slot, (colour, name) in enumerate(zip(SLOT_COLOURS, SLOT_NAMES)):
-        heights = [attention[place][slot] for place in seen]
-        panel.bar(seen, heights, width=1.6, bottom=bottom, color=colour, label=name)
-        bottom = [low + height for low, height in zip(bottom, heights)]
-    for place, total in zip(seen, bottom):
-        if total > WRITTEN_OUT:
-            last = place == len(facts) - 1
-            text = facts[place][:3] + "?" if last else facts[place]
-            panel.annotate(text, (place, min(total, 0.86)), (-5, 0), textcoords="offset points", ha="right", fontsize=8)
-    panel.set_xlim(-2, len(facts) + 1)
-    panel.set_ylim(0, 1.02)
-    panel.set_ylabel("attention")
 
 
 def _bars(panel: Any, direct: list[float], facts: list[str]) -> None:

@@ -1,9 +1,15 @@
-"""Panels that several figures share: tables of heads as heat maps, tables of shares with their numbers."""
+"""Panels that several figures share: tables of heads as heat maps, tables of shares, attention over a sequence."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+
+from icalgebra.vocabulary import FACT_LENGTH
+
+VISIBLE, WRITTEN_OUT = 0.002, 0.1  # attention on a fact that is drawn, and that is named
+SLOT_COLOURS = ("#9aa5b1", "#c7b299", "#8d6cab", "#4c9f70", "#d9822b")
+SLOT_NAMES = ("left", "right", "=", "answer", "the ',' behind")
 
 
 def head_map(
@@ -49,3 +55,29 @@ def short(value: float, digits: int = 2) -> str:
     if not any(digit in text for digit in "123456789"):
         return "0"
     return text.replace("0.", ".", 1) if abs(value) < 1 and digits else text
+
+
+def facts_in(text: str) -> list[str]:
+    """',ab=c,de=f' to 'ab=c' and 'de=f'."""
+    return [text[i + 1 : i + FACT_LENGTH] for i in range(0, len(text), FACT_LENGTH)]
+
+
+def attention_strip(
+    panel: Any, attention: Sequence[Sequence[float]], facts: Sequence[str], top: float = 1.02, width: float = 1.6
+) -> None:
+    """Stacked bars, a fact each, slot by slot; facts with much attention are written out, the query without answer."""
+    seen = [place for place, fact in enumerate(attention) if sum(fact) > VISIBLE]
+    bottom = [0.0] * len(seen)
+    for slot, (colour, name) in enumerate(zip(SLOT_COLOURS, SLOT_NAMES)):
+        heights = [attention[place][slot] for place in seen]
+        panel.bar(seen, heights, width=width, bottom=bottom, color=colour, label=name)
+        bottom = [low + height for low, height in zip(bottom, heights)]
+    for place, total in zip(seen, bottom):
+        if total > WRITTEN_OUT:
+            last = place == len(facts) - 1
+            text = facts[place][:3] + "?" if last else facts[place]
+            height = min(total, 0.84 * top)
+            panel.annotate(text, (place, height), (-5, 0), textcoords="offset points", ha="right", fontsize=8)
+    panel.set_xlim(-2, len(facts) + 1)
+    panel.set_ylim(0, top)
+    panel.set_ylabel("attention")

@@ -8,6 +8,8 @@ attention.py   attention mass by the relation of a fact to the query, and by slo
 directions.py  principal directions and steering along them
 cases.py       sequences with what their queries are about; pairs and planted facts
 heads.py       roles of heads, found by what they do
+closure.py     variables that belong together, and how logits spread over a set of them
+cancellation.py facts that rule answers out: attention on them, change of their answers
 ablation.py    what a set of heads is worth: necessary for what, sufficient for what
 adapters.py    the same model for other tools (extras)
 """

@@ -95,8 +95,7 @@ def _worth_of(
     run, other = (trace(model, on_device(model, part.prompts), keys=True) for part in (cases, corrupt))
 
     def right(logits: Tensor) -> np.ndarray:
-        predicted = logits[..., : model.config.n_variables].argmax(-1).cpu().numpy()
-        return predicted == cases.answer.reshape(-1, *[1] * (predicted.ndim - 1))
+        return answered(model, logits, cases)
 
     return Worth(
         plain=right(run.logits),
@@ -104,3 +103,25 @@ def _worth_of(
         resample=right(with_heads_replaced(model, run, donors, masks)),
         sufficient=right(with_heads_replaced(model, other, run.z, masks)),
     )
+
+
+def without(
+    model: Transformer,
+    cases: Cases,
+    average: Float[Tensor, "1 n_layers n_heads d_head"],
+    sets: Sequence[Sequence[Head]],
+) -> tuple[Bool[np.ndarray, " n"], Bool[np.ndarray, "n sets"]]:
+    """Which queries are answered as it is, and with every set of heads in turn replaced by an average output."""
+    masks, found = head_masks(model, sets), []
+    for rows in chunks(len(cases), batch_size(model)):
+        run = trace(model, on_device(model, cases.prompts[rows]), keys=True)
+        logits = with_heads_replaced(model, run, average.expand(len(run), -1, -1, -1), masks)
+        found.append(answered(model, torch.cat([run.logits[:, None], logits], dim=1), cases[rows]))
+    right = np.concatenate(found)
+    return right[:, 0], right[:, 1:]
+
+
+def answered(model: Transformer, logits: Float[Tensor, "n ... d_vocab"], cases: Cases) -> Bool[np.ndarray, "n ..."]:
+    """Whether the highest logit among the variables is the answer's."""
+    predicted = logits[..., : model.config.n_variables].argmax(-1).cpu().numpy()
+    return predicted == cases.answer.reshape(-1, *[1] * (predicted.ndim - 1))

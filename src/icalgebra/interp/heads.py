@@ -134,27 +134,37 @@ def demotes_identity(direct: Float[Tensor, "n ... N"], cases: Cases) -> Bool[Ten
 def cancellation(model: Transformer, run: Trace, cases: Cases, side: str) -> RoleScores:
     assert run.pattern is not None
     facts = relations(cases)[f"same {side}"]
-    answers = np.zeros_like(cases.members)
-    rows, places = np.nonzero(facts[:, :-1])
-    answers[rows, cases.context[rows, places, 2]] = True
-    demoted = -_contrast(direct_logits(model, run), answers)
-    score = attention_mass(run.pattern, facts) * demoted
+    answers = answers_of(cases, facts)
+    score = -attention_mass(run.pattern, facts) * contrast(direct_logits(model, run), answers)
     usable = answers.any(1) & ~answers.all(1)
     return _scores(model, f"{side} cancellation", score[torch.as_tensor(usable)], mean)
 
 
+def answers_of(cases: Cases, facts: Bool[np.ndarray, "n k"]) -> Bool[np.ndarray, "n N"]:
+    """The variables that answer some facts of the context."""
+    answers = np.zeros_like(cases.members)
+    rows, places = np.nonzero(facts[:, :-1])
+    answers[rows, cases.context[rows, places, 2]] = True
+    return answers
+
+
 def closure_promotion(model: Transformer, run: Trace, cases: Cases) -> RoleScores:
-    score = _contrast(direct_logits(model, run), cases.members)
+    score = contrast(direct_logits(model, run), cases.members)
     return _scores(model, "closure promotion", score[torch.as_tensor(~cases.members.all(1))], mean)
 
 
-def _contrast(direct: Float[Tensor, "n n_layers n_heads N"], chosen: Bool[np.ndarray, "n N"]) -> Tensor:
-    """Mean direct logit of the chosen variables minus that of the others."""
-    inside = torch.as_tensor(chosen, device=direct.device).to(direct.dtype)[:, None, None]
-    outside = 1 - inside
-    return (direct * inside).sum(-1) / inside.sum(-1).clamp(min=1) - (direct * outside).sum(-1) / outside.sum(-1).clamp(
-        min=1
+def contrast(
+    direct: Float[Tensor, "n n_layers n_heads N"],
+    chosen: Bool[np.ndarray, "n N"],
+    among: Bool[np.ndarray, "n N"] | None = None,
+) -> Float[Tensor, "n n_layers n_heads"]:
+    """Mean direct logit of the chosen variables minus that of the others (the others among some, where told)."""
+    rest = ~chosen if among is None else ~chosen & among
+    inside, outside = (
+        torch.as_tensor(part, device=direct.device).to(direct.dtype)[:, None, None] for part in (chosen, rest)
     )
+    means = [(direct * part).sum(-1) / part.sum(-1).clamp(min=1) for part in (inside, outside)]
+    return means[0] - means[1]
 
 
 def _share(hits: np.ndarray) -> Estimate:

@@ -16,7 +16,9 @@ from icalgebra.claims import load_claims
 from icalgebra.errors import InputError
 from icalgebra.experiments import EXPERIMENTS
 from icalgebra.figures import accuracy_by_facts as by_facts_figures
+from icalgebra.figures import cancellation as cancellation_figures
 from icalgebra.figures import ceiling as ceiling_figures
+from icalgebra.figures import closure as closure_figures
 from icalgebra.figures import copying as copying_figures
 from icalgebra.figures import coverage as coverage_figures
 from icalgebra.figures import distributions as distributions_figures
@@ -91,6 +93,16 @@ SECTIONS = (
         },
     ),
     Section("heads", (), {"roles": heads_figures.roles, "worth": heads_figures.worth}),
+    Section("closure", ("L1",), {"two_queries": closure_figures.two_queries, "measured": closure_figures.measured}),
+    Section(
+        "cancellation",
+        ("L5",),
+        {
+            "strips": cancellation_figures.strips,
+            "attention": cancellation_figures.attention,
+            "attend_and_demote": cancellation_figures.attend_and_demote,
+        },
+    ),
 )
 
 

@@ -1,0 +1,129 @@
+"""Closure: which variables belong with the left variable of a fact, and how the logits spread over a set of variables.
+
+At the left slot of ',xy=z' the model has read x and predicts y, which is uniform over the structure of x. Four sets of
+variables can be meant, each inside the next; all of them contain x:
+
+    with it    stand in one earlier fact together with x
+    linked     reached from x by a chain of earlier facts that share variables: what the context proves
+    seen       the members of x's structure that stand somewhere before (the paper's set)
+    members    the whole structure of x: what the true law is uniform over
+
+`other` is the control: what has been seen of another structure of the same sequence (empty where there is none).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from icalgebra.sequences import Sequences
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Integer
+
+SETS = ("with it", "linked", "seen", "members", "other")
+
+
+def closure_sets(sequences: Sequences) -> dict[str, Bool[np.ndarray, "n k N"]]:
+    """The sets at the left slot of every fact."""
+    facts, groups = sequences.facts.astype(np.int64), sequences.groups_of_variables()
+    left = facts[:, :, :1]
+    own = np.take_along_axis(groups, left[:, :, 0], axis=1)[:, :, None]
+    shown = _shown_before(facts, groups.shape[1])
+    np.put_along_axis(shown, left, True, axis=2)
+    members = groups[:, None] == own
+    found = {
+        "with it": seen_with(facts, groups.shape[1]),
+        "linked": linked(facts, groups.shape[1]),
+        "seen": members & shown,
+        "members": members,
+        "other": shown & (groups[:, None] == np.where(own == 0, 1, 0)),
+    }
+    return {name: found[name] for name in SETS}
+
+
+def _shown_before(facts: Integer[np.ndarray, "n k 3"], n_variables: int) -> Bool[np.ndarray, "n k N"]:
+    shown = np.zeros((*facts.shape[:2], n_variables), dtype=bool)
+    np.put_along_axis(shown[:, 1:], facts[:, :-1], True, axis=2)
+    return np.logical_or.accumulate(shown, axis=1)
+
+
+def seen_with(facts: Integer[np.ndarray, "n k 3"], n_variables: int) -> Bool[np.ndarray, "n k N"]:
+    """Variables that share an earlier fact with each fact's left variable."""
+    rows = np.arange(len(facts))
+    together = np.tile(np.eye(n_variables, dtype=bool), (len(facts), 1, 1))
+    found = np.empty((*facts.shape[:2], n_variables), dtype=bool)
+    for place, fact in enumerate(facts.transpose(1, 0, 2)):
+        found[:, place] = together[rows, fact[:, 0]]
+        together[rows[:, None, None], fact[:, :, None], fact[:, None, :]] = True
+    return found
+
+
+def linked(facts: Integer[np.ndarray, "n k 3"], n_variables: int) -> Bool[np.ndarray, "n k N"]:
+    """Variables that a chain of earlier facts ties to each fact's left variable."""
+    labels = np.tile(np.arange(n_variables), (len(facts), 1))
+    found = np.empty((*facts.shape[:2], n_variables), dtype=bool)
+    for place, fact in enumerate(facts.transpose(1, 0, 2)):
+        joined = np.take_along_axis(labels, fact, axis=1)
+        found[:, place] = labels == joined[:, :1]
+        touched = (labels[:, :, None] == joined[:, None, :]).any(axis=2)
+        labels = np.where(touched, joined.min(axis=1, keepdims=True), labels)
+    return found
+
+
+# --- logits against a set ---------------------------------------------------------------------------------------------
+
+
+def top_1(logits: Float[np.ndarray, "... N"], chosen: Bool[np.ndarray, "... N"]) -> np.ndarray:
+    """Whether the highest logit lies in the set; a tie with an outsider does not count."""
+    return _highest(logits, chosen) > _highest(logits, ~chosen)
+
+
+def top_k(logits: Float[np.ndarray, "... N"], chosen: Bool[np.ndarray, "... N"]) -> np.ndarray:
+    """Whether the K highest logits are exactly the K variables of the set; an empty set has none."""
+    return chosen.any(axis=-1) & (-_highest(-logits, chosen) > _highest(logits, ~chosen))
+
+
+def matching(logits: Float[np.ndarray, "... N"], chosen: Bool[np.ndarray, "... N"]) -> np.ndarray:
+    """The share of the K highest logits that lies in the set of K variables (the paper's top-K matching)."""
+    size = chosen.sum(axis=-1)
+    ranks = (-logits).argsort(axis=-1, kind="stable").argsort(axis=-1)
+    return (chosen & (ranks < size[..., None])).sum(axis=-1) / np.maximum(size, 1)
+
+
+def uniformity(logits: Float[np.ndarray, "... N"], chosen: Bool[np.ndarray, "... N"]) -> np.ndarray:
+    """Entropy among the K variables of the set over log K: 1 where all are equally likely; NaN where K < 2."""
+    logs = log_softmax(np.where(chosen, logits, -np.inf))
+    entropy = -np.where(chosen, np.exp(logs) * np.where(chosen, logs, 0.0), 0.0).sum(axis=-1)
+    size = chosen.sum(axis=-1)
+    return np.where(size > 1, entropy / np.log(np.maximum(size, 2)), np.nan)
+
+
+def spread(logits: Float[np.ndarray, "... N"], chosen: Bool[np.ndarray, "... N"]) -> np.ndarray:
+    """Standard deviation of the set's logits; NaN where K < 2."""
+    size = np.maximum(chosen.sum(axis=-1), 1)
+    centre = (logits * chosen).sum(axis=-1) / size
+    squares = np.where(chosen, (logits - centre[..., None]) ** 2, 0.0).sum(axis=-1)
+    return np.where(chosen.sum(axis=-1) > 1, np.sqrt(squares / size), np.nan)
+
+
+def mass_inside(logits: Float[np.ndarray, "... N"], chosen: Bool[np.ndarray, "... N"]) -> np.ndarray:
+    """Probability of the set under the softmax over the variables."""
+    return (np.exp(log_softmax(logits)) * chosen).sum(axis=-1)
+
+
+def excess(logits: Float[np.ndarray, "... N"], members: Bool[np.ndarray, "... N"]) -> np.ndarray:
+    """Nats lost against the uniform law on the members: its Kullback–Leibler divergence to the softmax."""
+    size = members.sum(axis=-1)
+    return -np.where(members, log_softmax(logits), 0.0).sum(axis=-1) / size - np.log(size)
+
+
+def log_softmax(logits: Float[np.ndarray, "... N"]) -> Float[np.ndarray, "... N"]:
+    exact = logits.astype(np.float64)
+    shifted = exact - exact.max(axis=-1, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+
+
+def _highest(logits: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    return np.where(chosen, logits, -np.inf).max(axis=-1)
