@@ -26,6 +26,7 @@ from icalgebra.oracle import (
     posterior_by_facts,
     remaining_mixtures,
     slot_floors,
+    threads,
 )
 from icalgebra.oracle.arrays import multisets
 from icalgebra.world import World
@@ -259,6 +260,15 @@ def test_impossible_says_which_fact_and_what_to_do(text: str, fact: int | None, 
     assert found.fact == fact
     assert words in f"{found.reason} {found.advice}"
     assert remaining_mixtures(prompt, PAPER) == []
+
+
+def test_sharing_rows_among_cores_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    sequences = sample("train", 37, 12, 3, PAPER)
+    alone = [posterior(row[None], PAPER)[0] for row in sequences.prompts]
+    floors = [slot_floors(row[None], PAPER)[0] for row in sequences.tokens]
+    monkeypatch.setattr(threads, "get_num_threads", lambda: 3)
+    assert np.array_equal(posterior(sequences.prompts, PAPER), np.stack(alone))
+    assert np.array_equal(slot_floors(sequences.tokens, PAPER), np.stack(floors))
 
 
 @pytest.mark.parametrize("world", [World(n_variables=52), World(("C20", "C3"), 20)])

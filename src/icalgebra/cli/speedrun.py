@@ -11,6 +11,7 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
+from icalgebra.figures.training import RELEASED_STEP_SECONDS
 from icalgebra.results import Result, provenance, write_result
 from icalgebra.statistics import mean
 from icalgebra.train import TrainConfig, preset
@@ -69,7 +70,10 @@ class SpeedrunCommand:
             "warm_up_seconds": warm_up_seconds,
             "runs": [],
         }
-        values = {"milliseconds_a_step": mean(milliseconds)}
+        values = {
+            "milliseconds_a_step": mean(milliseconds),
+            "times_released": mean(1000 * RELEASED_STEP_SECONDS / milliseconds),
+        }
         return Result("speedrun", "full", self.preset, self.seed, asked, command, values, {}, details)
 
     def _write(self, result: Result) -> None:

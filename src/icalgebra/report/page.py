@@ -43,10 +43,12 @@ class Section:
     experiment: str
     rows: tuple[str, ...]
     figures: dict[str, Draw]
+    title: str = ""  # where it is not the experiment's
 
 
 SECTIONS = (
     Section("training", ("B3",), {"holdout": training_figures.holdout, "skills": training_figures.skills}),
+    Section("speedrun", (), {}, "How fast does it learn?"),
     Section(
         "coverage",
         ("C1", "C2", "B2", "L3d"),
@@ -142,7 +144,7 @@ def _render(environment: Environment, section: Section, store: Store, judged: li
     ]
     return {
         "name": section.experiment,
-        "title": EXPERIMENTS[section.experiment].title,
+        "title": section.title or EXPERIMENTS[section.experiment].title,
         "bodies": bodies,
         "judged": [item for item in judged if item.claim.row in section.rows and item.ours is not None],
     }
