@@ -1,4 +1,4 @@
-"""The model an experiment is about, with what is needed to ask it: its world, its length, its name and hash."""
+"""What an experiment is about: a model, with its world, length, name and hash; or finished runs."""
 
 from __future__ import annotations
 
@@ -53,6 +53,19 @@ class Subject:
             digest.update(name.encode())
             digest.update(np.ascontiguousarray(tensor.detach().float().cpu().numpy()).tobytes())
         return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Run folders, or a sweep's folder or table, and where their checkpoints may be run."""
+
+    sources: tuple[str, ...]
+    device: str | torch.device = "cpu"
+
+    @property
+    def name(self) -> str:
+        """The folder its results go to."""
+        return Path(self.sources[0]).stem
 
 
 def load_subject(source: str = "small", device: str | torch.device = "cpu") -> Subject:
