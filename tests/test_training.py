@@ -10,6 +10,7 @@ import random
 import socket
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -104,7 +105,7 @@ def test_log_spaced_steps_are_all_different_and_even(last: int, n: int) -> None:
     assert steps == sorted(steps)
     if n > 1:
         assert (steps[0], steps[-1]) == (1, last)
-    late = [b / a for a, b in zip(steps, steps[1:]) if a > 50]
+    late = [b / a for a, b in pairwise(steps) if a > 50]
     assert not late or max(late) < 1.05 * min(late)
 
 

@@ -71,7 +71,7 @@ def course_of(config: TrainConfig, records: Sequence[Record], scores: Mapping[in
 
 
 def load_course(source: str | Path, n: int, n_facts: int, seed: int, device: str | torch.device) -> Course:
-    """A run folder, whose checkpoints (train with --ladder to have them log-spaced) tell the roles; or a shipped model."""
+    """A run folder, whose checkpoints tell the roles (log-spaced ones come with --ladder); or a shipped model."""
     folder = WEIGHTS / source if (WEIGHTS / source).is_dir() else Path(source)
     if not (folder / "config.json").is_file() or not (folder / "metrics.jsonl").is_file():
         raise InputError(f"{source} is no run folder: it needs config.json and metrics.jsonl")

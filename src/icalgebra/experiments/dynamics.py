@@ -10,7 +10,7 @@ identity_plateau      identity accuracy, mean over the log axis from closure's o
 identity_peak         its highest accuracy before copy's onset, where promoting the query's variables is all it could do
 identity_in_band      share of that stretch in which it lies between .4 and .6
 rest.<skill>          longest stretch of evaluations between .4 and .6: its last step over its first
-floor.<slot>, regret.<slot>   the least possible loss on the evaluation sequences, and what the trained model has above it
+floor.<slot>          least possible loss on the evaluation sequences; regret.<slot>: what the trained model has above it
 role_onset.<role>     step at which the head that has the role in the end takes it on
 """
 
@@ -27,6 +27,7 @@ from icalgebra.experiments.course import Course, RoleCourse, load_course
 from icalgebra.experiments.onsets import (
     Onset,
     agreement,
+    exponential,
     mean_onset,
     onset,
     over_runs,
@@ -148,7 +149,7 @@ def _plateau_values(courses: Sequence[Course], onsets: list[dict[str, Onset]], s
         if all(skill in course.values for course in courses):
             own, drawn = zip(*[_rest(course, skill, seed) for course in courses])
             logs = over_runs(own, np.array(drawn), seed=seed)
-            values[f"rest.{skill}"] = Estimate(*np.exp([logs.value, logs.low, logs.high]).tolist(), logs.n)
+            values[f"rest.{skill}"] = exponential(logs)
     values |= _peak(courses, onsets)
     judged = [(c, found) for c, found in zip(courses, onsets) if {"closure_top_k", "identity"} <= set(found)]
     parts = [_waiting(course, found, seed) for course, found in judged if found["identity"].index > 0]
@@ -211,7 +212,7 @@ def _spread(values: Sequence[float]) -> Estimate:
 
 
 def _role_values(courses: Sequence[Course], seed: int) -> dict[str, Estimate]:
-    values = {}
+    values: dict[str, Estimate] = {}
     for role in courses[0].roles:
         found = [course.roles[role] for course in courses if role in course.roles]
         onsets = [_role_onset(item, seed) for item in found if len(item.own.x) >= 3]

@@ -1,13 +1,15 @@
 """Mixing (S2): five values of p_mix, from a sweep's table; each model asked in its own world and at p_mix .7.
 
 p0.3.own.holdout, p0.3.p7.copy …   accuracy of the model trained at p_mix .3
-p0.3.loss, .floor, .regret         final training loss, the least that world allows (exact), and what lies between: nats a token
+p0.3.loss, .floor, .regret         final training loss, the least that world allows, their difference: nats a token
 loss_rises_with_mixing             every p_mix has a higher final loss than the one below it
 zero_is_slowest                    p_mix 0 takes more steps to 90 % hold-out accuracy (in its own world) than any other
-one_beats_zero                     at p_mix .7, hold-out accuracy of 1 above that of 0, the interval of the difference too
+one_beats_zero                     at p_mix .7, hold-out accuracy of 1 above that of 0, and so the whole interval
 """
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 import numpy as np
 
@@ -80,11 +82,11 @@ def _comparisons(by_mix: dict[float, list[Row]], values: dict[str, Estimate]) ->
     found: dict[str, Estimate] = {}
     if len(by_mix) == len(PUBLISHED):
         losses = [values[f"p{p:g}.loss"].value for p in sorted(by_mix)]
-        found["loss_rises_with_mixing"] = holds(all(a < b for a, b in zip(losses, losses[1:])), n)
+        found["loss_rises_with_mixing"] = holds(all(a < b for a, b in pairwise(losses)), n)
         slower = [later(steps_to(by_mix[0.0]), steps_to(by_mix[p])) for p in by_mix if p > 0]
         if None not in slower:
             found["zero_is_slowest"] = holds(all(slower), n)
-    if {0.0, 1.0} <= set(by_mix):
+    if {"p0.p7.holdout", "p1.p7.holdout"} <= set(values):
         gain = difference(values["p1.p7.holdout"], values["p0.p7.holdout"])
         found |= {"one_beats_zero": holds(gain.low > 0, gain.n), "one_over_zero": gain}
     return found

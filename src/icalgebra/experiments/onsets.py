@@ -31,7 +31,7 @@ SURE = 0.975  # two-sided 95 %
 
 @dataclass(frozen=True, eq=False)
 class Onset:
-    """Evaluation `index` is the first with the skill; 0: it was there before, the number of evaluations: it never came."""
+    """Evaluation `index` is the first with the skill. 0: it was there before; the number of evaluations: never."""
 
     steps: np.ndarray
     index: int
@@ -119,7 +119,12 @@ def mean_onset(onsets: Sequence[Onset], seed: int = 0) -> Estimate | None:
         lows.append(item.before[within])
         highs.append(item.after[within])
     logs = over_runs([float(np.log(item.step)) for item in came], np.array(lows), np.array(highs), seed)
-    return Estimate(*(float(np.exp(value)) for value in (logs.value, logs.low, logs.high)), logs.n)
+    return exponential(logs)
+
+
+def exponential(logs: Estimate) -> Estimate:
+    """Back from the log axis."""
+    return Estimate(float(np.exp(logs.value)), float(np.exp(logs.low)), float(np.exp(logs.high)), logs.n)
 
 
 def precedence(earlier: Onset, later: Onset) -> int:

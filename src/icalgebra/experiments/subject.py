@@ -64,8 +64,9 @@ class Runs:
 
     @property
     def name(self) -> str:
-        """The folder its results go to."""
-        return Path(self.sources[0]).stem
+        """The folder its results go to: the run's or the sweep's own name."""
+        path = Path(self.sources[0])
+        return path.parent.name if path.name == "table.json" else path.stem
 
 
 def load_subject(source: str = "small", device: str | torch.device = "cpu") -> Subject:

@@ -17,6 +17,7 @@ Row = dict[str, Any]
 SKILLS = {"holdout": "holdout", "copy": "copy", "commute": "commute", "identity": "identity", "cancel": "cancel",
           "associate": "associate", "closure": "closure_top_k"}  # fmt: skip
 RECIPE = ("optimiser", "lr", "muon_lr", "steps", "schedule", "warmup", "batch_size", "n_facts", "precision")
+OWN_WORLD = ("final", "own")  # evaluations of the sweeps' descriptions that only ask more sequences
 LAST_SHARE = 0.1  # of the logged losses: what counts as the final one
 
 
@@ -29,8 +30,8 @@ def finished_rows(runs: Runs) -> list[Row]:
 
 
 def measured(row: Row, evaluation: str) -> dict[str, Estimate]:
-    """Skills of a finished model under a further evaluation, or, where the sweep has none of that name, its last one."""
-    found = row["evaluations"].get(evaluation, row["final"])
+    """Skills of a finished model under a further evaluation; of its own world, its last running one will do."""
+    found = row["evaluations"].get(evaluation, row["final"] if evaluation in OWN_WORLD else {})
     return {key: Estimate(**found[name]) for key, name in SKILLS.items() if name in found}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import matplotlib
 from matplotlib.figure import Figure
 
-from icalgebra.figures import COLOURS, axes, line
+from icalgebra.figures import COLOURS, axes, legend_below, line
 from icalgebra.results import Curve, Result
 
 AXES = {"n_layers": "layers", "n_heads": "heads a layer", "d_model": "width (d_model)"}
@@ -18,7 +18,7 @@ def courses(result: Result) -> Figure:
     """A column a sweep: training loss above, hold-out accuracy below; one line a run."""
     figure, panels = axes(2, 3, (9.4, 5.4), sharex=True, sharey="row")
     for column, (field, title) in enumerate(AXES.items()):
-        swept = _swept(result, field)
+        swept = sorted(_swept(result, field), key=lambda run: run[field])
         shades = shades_of(sorted({run[field] for run in swept}))
         for run in swept:
             draw_run(panels[:, column], run, shades[run[field]], f"{run[field]}")
@@ -45,11 +45,12 @@ def beside_published(result: Result) -> Figure:
             panel.text(1, place, "not measured", va="center", fontsize=8, color="#888888")
             continue
         panel.plot([100 * ours.low, 100 * ours.high], [place] * 2, color=COLOURS["model"], linewidth=2)
-        panel.plot([100 * ours.value], [place], "o", color=COLOURS["model"], label="ours" if place == 0 else "")
+        panel.plot([100 * ours.value], [place], "o", color=COLOURS["model"])
     panel.set_yticks(list(places), names)
     panel.set(xlabel="hold-out accuracy (%)", xlim=(0, 101.5))
     panel.invert_yaxis()
-    panel.legend(loc="lower left")
+    panel.plot([], [], "o-", color=COLOURS["model"], label="ours")
+    legend_below(figure, panels)
     return figure
 
 

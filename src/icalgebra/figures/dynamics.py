@@ -1,4 +1,4 @@
-"""Figures 6 and 7: loss by slot over its exact floor, the skills as they appear, the same for every seed, and the roles of heads."""
+"""Figures 6 and 7: loss by slot over its exact floor and the skills as they appear; every seed; the roles of heads."""
 
 from __future__ import annotations
 
@@ -93,8 +93,9 @@ def roles(result: Result) -> Figure:
         for run, shade in zip(runs, shades):
             found = run["roles"][role]
             top = max(*found["own"]["y"], 1e-9)
-            panel.plot(found["own"]["x"], [100 * y / top for y in found["own"]["y"]], color=colour, alpha=shade, linewidth=1.4,
-                       marker="o", markersize=2.5, label=f"{found['head']} (seed {run['config']['seed']})")  # fmt: skip
+            shares = [100 * y / top for y in found["own"]["y"]]
+            label = f"{found['head']} (seed {run['config']['seed']})"
+            panel.plot(found["own"]["x"], shares, "o-", color=colour, alpha=shade, markersize=2.5, label=label)
         skill = result.values.get(f"onset.{role}")
         if skill is not None:
             panel.axvspan(skill.low, skill.high, color="#dddddd", alpha=0.7, linewidth=0)

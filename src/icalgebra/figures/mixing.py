@@ -14,7 +14,7 @@ SKILLS = ("holdout", "copy", "commute", "identity", "cancel", "associate")
 def courses(result: Result) -> Figure:
     """Loss (dashed: the least that world allows) and hold-out accuracy in the run's own world, by step."""
     figure, panels = axes(1, 2, (9.2, 3.6))
-    runs = result.details["runs"]
+    runs = sorted(result.details["runs"], key=lambda run: run["p_mix"])
     shades = shades_of(sorted({run["p_mix"] for run in runs}))
     for run in runs:
         draw_run(panels[0], run, shades[run["p_mix"]], f"p_mix {run['p_mix']:g}")

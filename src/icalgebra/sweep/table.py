@@ -51,7 +51,7 @@ def read_table(path: Path) -> dict[str, Any]:
 
 
 def adopt_table(entries: list[Entry], out: Path) -> None:
-    """Runs that the folder's table says are done need no folder of their own: the table may have come from elsewhere."""
+    """Runs that the folder's table says are done need no folder of their own: it may have come from elsewhere."""
     if (out / TABLE).is_file():
         rows = {row["id"]: row for row in read_table(out)["runs"]}
         for entry in entries:
