@@ -9,6 +9,7 @@ import pytest
 
 from icalgebra.claims import load_claims
 from icalgebra.cli import main
+from icalgebra.distributions import sample
 from icalgebra.errors import InputError
 from icalgebra.experiments import architecture, mixing
 from icalgebra.experiments.architecture import labels, published_table
@@ -181,8 +182,6 @@ def test_mixing_otherwise_differs(tmp_path: Path) -> None:
 
 def test_the_floor_is_the_oracles_share_a_token() -> None:
     config = TrainConfig(**WORLD)
-    from icalgebra.distributions import sample
-
     tokens = sample("train", 5, 8, 0, config.world, stream="mixing/floor").tokens
     expected = slot_floors(tokens, config.world).sum() / 5 / (8 * 5 - 1)
     assert mixing.least_loss(config, 5, 0).value == pytest.approx(expected)

@@ -10,7 +10,7 @@ identity_plateau      identity accuracy, mean over the log axis from closure's o
 identity_peak         its highest accuracy before copy's onset, where promoting the query's variables is all it could do
 identity_in_band      share of that stretch in which it lies between .4 and .6
 rest.<skill>          longest stretch of evaluations between .4 and .6: its last step over its first
-floor.<slot>          least possible loss on the evaluation sequences; regret.<slot>: what the trained model has above it
+floor.<slot>          least possible loss on the evaluation sequences; regret.<slot>: what the model has above it
 role_onset.<role>     step at which the head that has the role in the end takes it on
 """
 
@@ -188,7 +188,7 @@ def _loss_values(courses: Sequence[Course]) -> dict[str, Estimate]:
         floors = [_floors(course) for course in courses]
     except InputError:
         return {}
-    values = {}
+    values: dict[str, Estimate] = {}
     for i, slot in enumerate(SLOTS):
         floor = mean(np.concatenate([found[:, i] for found in floors]))
         lost = [course.values[f"loss/{slot}"][-1] - found[:, i].mean() for course, found in zip(courses, floors)]
