@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -153,6 +154,14 @@ def test_the_page_has_words_for_whatever_comes(tmp_path: Path, result: Result) -
         html = build_report(out, out / "results", None).read_text()
         assert html.count("<svg") == n_figures <= len(section.figures)
         assert re.search(said, html)
+
+
+def test_only_runs_that_differ_in_their_seed_are_compared() -> None:
+    one, other = known_course(ONSETS), known_course(ONSETS, seed=1)
+    with pytest.raises(InputError, match="different settings"):
+        judged(one, replace(other, config=other.config.with_changes(p_mix=0.1)))
+    with pytest.raises(InputError, match="same steps"):
+        judged(one, replace(other, steps=[*other.steps[:-1], 10**5]))
 
 
 def test_what_is_no_run_is_told_in_one_line(tmp_path: Path) -> None:

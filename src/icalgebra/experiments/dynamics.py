@@ -64,6 +64,7 @@ def summarised(
     courses: Sequence[Course], model: str, tier: str, seed: int, config: dict[str, Any], command: str
 ) -> Result:
     """The result of any number of runs of one recipe; details.runs holds the runs themselves."""
+    _check(courses)
     onsets = [_onsets(course, seed) for course in courses]
     skills = [skill for skill in SKILLS if all(skill in found for found in onsets)]
     values = _onset_values(onsets, skills, seed) | _order_values(onsets, skills, seed)
@@ -76,6 +77,16 @@ def summarised(
     }  # fmt: skip
     config = {**config, "training": courses[0].config.to_dict(), "seeds": [course.config.seed for course in courses]}
     return Result("dynamics", tier, model, seed, config, command, values, _curves(courses), details)
+
+
+def _check(courses: Sequence[Course]) -> None:
+    """Runs that are compared and pooled differ in their seed alone."""
+    first = courses[0]
+    for course in courses[1:]:
+        if course.config.with_changes(seed=first.config.seed) != first.config:
+            raise InputError("the runs have different settings; dynamics compares runs that differ in their seed alone")
+        if course.steps != first.steps:
+            raise InputError("the runs were not evaluated at the same steps; one of them may not be finished")
 
 
 def published_pairs(skills: Sequence[str]) -> list[tuple[str, str]]:
@@ -236,14 +247,10 @@ def _role_onset(found: RoleCourse, seed: int) -> Onset | None:
 
 
 def _curves(courses: Sequence[Course]) -> dict[str, Curve]:
-    """Shares pooled over the runs that were evaluated at the steps of the first; the runs themselves are in details."""
-    first = courses[0]
-    n_each = first.config.eval_n
-    alike = [course for course in courses if (course.steps, course.config.eval_n) == (first.steps, n_each)]
-    n = n_each * len(alike)
-    pooled = {name: np.mean([course.values[name] for course in alike], axis=0) for name in (*SKILLS, "holdout")
-              if name in first.values}  # fmt: skip
+    """Shares pooled over the runs; the runs themselves are in details."""
+    steps, n = courses[0].steps, courses[0].config.eval_n * len(courses)
+    pooled = {name: np.mean([course.values[name] for course in courses], axis=0) for name in (*SKILLS, "holdout")
+              if name in courses[0].values}  # fmt: skip
     return {
-        name: Curve.of(first.steps, [proportion(float(value) * n, n) for value in shares])
-        for name, shares in pooled.items()
+        name: Curve.of(steps, [proportion(float(value) * n, n) for value in shares]) for name, shares in pooled.items()
     }
