@@ -38,7 +38,7 @@ def beside_published(result: Result) -> Figure:
     panel = panels[0][0]
     places = range(len(settings))
     panel.plot([s["published"]["holdout"] for s in settings], places, "D", color=COLOURS["published"], markersize=5,
-               fillstyle="none", label="published")  # fmt: skip
+               fillstyle="none", zorder=3, label="published")  # fmt: skip
     for place, setting in zip(places, settings):
         ours = result.values.get(f"{setting['label']}.holdout")
         if ours is None:
