@@ -12,6 +12,7 @@ from icalgebra.experiments.onsets import (
     Onset,
     agreement,
     change_points,
+    lasting,
     mean_onset,
     onset,
     over_runs,
@@ -99,6 +100,13 @@ def test_identity_counts_only_above_half() -> None:
     assert STEPS[found(plateau, base=0.5).index] >= 600
     assert STEPS[found(plateau).index - 1] < 50
     assert not found(np.minimum(plateau, 0.5), base=0.5).came
+
+
+def test_what_comes_and_goes_again_is_no_onset() -> None:
+    hump = np.where((STEPS >= 10) & (STEPS < 60), 0.6, 0.1)
+    assert not found(hump).came
+    assert abs(found(np.maximum(hump, rising(500))).index - found(rising(500)).index) <= 1
+    assert lasting(np.array([0.2, 0.9, 0.3, 0.5])).tolist() == [0.2, 0.3, 0.3, 0.5]
 
 
 def test_too_few_evaluations_are_refused() -> None:

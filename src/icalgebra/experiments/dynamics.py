@@ -7,7 +7,7 @@ order_as_published    no pair is surely reversed in more runs than it is surely 
 associate_last        the same for the pairs with associate, all of which must be in order
 same_order_in_all_seeds   no pair is surely in one order in one run and surely in the other in another
 identity_plateau      identity accuracy, mean over the log axis from closure's onset to identity's own
-identity_peak         its highest accuracy before copy's onset, where promoting the query's variables is all it could do
+early_peak.<skill>    highest accuracy of a skill that is due after copying, before copying's onset
 identity_in_band      share of that stretch in which it lies between .4 and .6
 rest.<skill>          longest stretch of evaluations between .4 and .6: its last step over its first
 floor.<slot>          least possible loss on the evaluation sequences; regret.<slot>: what the model has above it
@@ -161,7 +161,7 @@ def _plateau_values(courses: Sequence[Course], onsets: list[dict[str, Onset]], s
             own, drawn = zip(*[_rest(course, skill, seed) for course in courses])
             logs = over_runs(own, np.array(drawn), seed=seed)
             values[f"rest.{skill}"] = exponential(logs)
-    values |= _peak(courses, onsets)
+    values |= _early_peaks(courses, onsets)
     judged = [(c, found) for c, found in zip(courses, onsets) if {"closure_top_k", "identity"} <= set(found)]
     parts = [_waiting(course, found, seed) for course, found in judged if found["identity"].index > 0]
     for k, name in enumerate(("identity_plateau", "identity_in_band") if parts else ()):
@@ -169,13 +169,16 @@ def _plateau_values(courses: Sequence[Course], onsets: list[dict[str, Onset]], s
     return values
 
 
-def _peak(courses: Sequence[Course], onsets: list[dict[str, Onset]]) -> dict[str, Estimate]:
-    """A mean of highest values, so a little above the highest mean."""
-    early = [course.values["identity"][: found["copy"].index] for course, found in zip(courses, onsets)
-             if {"identity", "copy"} <= set(found)]  # fmt: skip
-    n = courses[0].config.eval_n
-    peaks = [proportion(max(shares) * n, n) for shares in early if shares]
-    return {"identity_peak": across_seeds(peaks)} if peaks else {}
+def _early_peaks(courses: Sequence[Course], onsets: list[dict[str, Onset]]) -> dict[str, Estimate]:
+    """What passes for a skill before it can be one. Each is a highest value, so a little above the truth."""
+    values, n = {}, courses[0].config.eval_n
+    for skill in (skill for stage in STAGES[STAGES.index(("copy",)) + 2 :] for skill in stage):
+        early = [course.values[skill][: found["copy"].index] for course, found in zip(courses, onsets)
+                 if {skill, "copy"} <= set(found)]  # fmt: skip
+        peaks = [proportion(max(shares) * n, n) for shares in early if shares]
+        if peaks:
+            values[f"early_peak.{skill}"] = across_seeds(peaks)
+    return values
 
 
 def _rest(course: Course, skill: str, seed: int) -> tuple[float, np.ndarray]:

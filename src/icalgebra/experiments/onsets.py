@@ -1,10 +1,12 @@
 """When a skill appears: a change-point rule with its interval, and the order in which skills appear.
 
-A curve is fitted by two levels, a low one before the change and a high one from it on, by least squares on the log axis
-of steps, where each evaluation weighs as much as the stretch of axis around it. The best change lies where the curve
-passes half-way between the two levels, whatever these are: no skill needs a threshold of its own, and a single noisy
-evaluation hardly moves it. Levels closer than MIN_RISE are no change: then the skill was either there from the first
-evaluation on (PRESENT or more) or has not come.
+Of a curve only what lasts counts: at each step the least that it shows from there on. (A skill may seem to come and go:
+a model that has learned no more than to repeat what is frequent answers half of the pure associate sequences of a small
+world, and loses that again.) What lasts is fitted by two levels, a low one before the change and a high one from it on,
+by least squares on the log axis of steps, where each evaluation weighs as much as the stretch of axis around it. The
+best change lies where the curve passes half-way between the two levels, whatever these are: no skill needs a threshold
+of its own, and a single noisy evaluation hardly moves it. Levels closer than MIN_RISE are no change: then the skill was
+either there from the first evaluation on (PRESENT or more) or has not come.
 
 The interval. Every share is drawn anew from the binomial of its value and n, and the fit repeated; runs (seeds) are
 drawn anew too. A change between two evaluations may lie anywhere between them, so the lower bound comes from the
@@ -81,8 +83,13 @@ def onset(curve: Sequence[float], resampled: np.ndarray, steps: Sequence[int], b
     if len(steps) < 3:
         raise InputError(f"an onset needs at least 3 evaluations, not {len(steps)}")
     at = np.asarray(steps, dtype=np.float64)
-    found = change_points(np.maximum(np.asarray(curve), base), at)
-    return Onset(at, int(found), change_points(np.maximum(resampled, base), at))
+    own, drawn = (change_points(np.maximum(lasting(values), base), at) for values in (np.asarray(curve), resampled))
+    return Onset(at, int(own), drawn)
+
+
+def lasting(curves: np.ndarray) -> np.ndarray:
+    """The least of each curve [..., points] from every point on."""
+    return np.minimum.accumulate(curves[..., ::-1], axis=-1)[..., ::-1]
 
 
 def redrawn_shares(curve: Sequence[float], n: int, seed: int, resamples: int = RESAMPLES) -> np.ndarray:

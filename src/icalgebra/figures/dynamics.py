@@ -34,9 +34,8 @@ def phases(result: Result) -> Figure:
             panels[0][0].plot(run["steps"], run["values"][f"loss/{slot}"], color=colour, linewidth=1.2, label=label)
         floor = result.values.get(f"floor.{slot}")
         if floor is not None:
-            panels[0][0].axhline(floor.value, color=colour, linestyle="--", linewidth=1, label=f"{slot}: exact floor")
+            panels[0][0].axhline(floor.value, color=colour, linestyle="--", linewidth=1, label=f"{slot}: floor")
     panels[0][0].set(ylabel="loss (nats)", ylim=(0, None))
-    panels[0][0].legend(loc="center right", fontsize=8, ncols=2)
     for place, (name, (label, colour)) in enumerate(SKILLS.items()):
         if name in result.curves:
             line(panels[1][0], result.curves[name], colour, label)
@@ -45,7 +44,7 @@ def phases(result: Result) -> Figure:
     panels[1][0].set(xlabel="training steps", ylabel="accuracy (%)", ylim=(0, 104 + 2.6 * len(SKILLS)))
     panels[1][0].set_yticks(range(0, 101, 20))
     _log_axis(panels[1][0])
-    legend_below(figure, panels[1:])
+    legend_below(figure, panels, columns=5)
     return figure
 
 
@@ -94,8 +93,8 @@ def roles(result: Result) -> Figure:
             found = run["roles"][role]
             top = max(*found["own"]["y"], 1e-9)
             shares = [100 * y / top for y in found["own"]["y"]]
-            label = f"{found['head']} (seed {run['config']['seed']})"
-            panel.plot(found["own"]["x"], shares, "o-", color=colour, alpha=shade, markersize=2.5, label=label)
+            who = f"{found['head']} (seed {run['config']['seed']})"
+            panel.plot(found["own"]["x"], shares, "o-", color=colour, alpha=shade, markersize=2.5, label=who)
         skill = result.values.get(f"onset.{role}")
         if skill is not None:
             panel.axvspan(skill.low, skill.high, color="#dddddd", alpha=0.7, linewidth=0)
