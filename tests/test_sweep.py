@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,11 @@ from helpers import ROOT, message_of
 from icalgebra.cli import main
 from icalgebra.errors import InputError
 from icalgebra.figures import published
-from icalgebra.sweep import LocalWorkers, load_sweep, run_sweep, sweep_table, write_manifest
+from icalgebra.files import write_json
+from icalgebra.sweep import Entry, LocalWorkers, load_sweep, run_sweep, sweep_table, write_manifest
 from icalgebra.sweep.local import PROCESSES
 from icalgebra.sweep.outcome import finished, steps_to
+from icalgebra.sweep.table import adopt_table, write_table
 from icalgebra.sweep.task import held, run_entry
 from sweep_helpers import COURSE, FOUR, Killer, described, first_checkpoint, four_runs, rows, under_way, wait_for
 
@@ -189,6 +192,45 @@ def test_a_half_written_or_foreign_done_file_counts_for_nothing(whole: Path, tmp
     assert finished(one, tmp_path) is not None
 
 
+def test_a_table_alone_is_enough_to_go_on_elsewhere(whole: Path, tmp_path: Path) -> None:
+    file, out = described(tmp_path, FOUR), tmp_path / "out"
+    table = json.loads((whole / "table.json").read_text())
+    for row in table["runs"][2:]:
+        row["done"] = False
+    write_json(out / "table.json", table)
+    assert swept(file, out, "--only", "p_mix=0.7", "seed=0") == 0
+    assert [row["done"] for row in rows(out)] == [True, True, True, False]
+    assert swept(file, out) == 0
+    assert rows(out) == rows(whole)
+    trained = [path.parent.name for path in out.glob("runs/*/metrics.jsonl")]
+    assert sorted(trained) == sorted(row["id"] for row in table["runs"][2:])
+    assert all(row["name"] in (out / "curves.svg").read_text() for row in rows(out))
+
+
+def test_a_table_of_other_evaluations_or_configs_is_not_taken_over(whole: Path, tmp_path: Path) -> None:
+    entries = four_runs(tmp_path)
+    write_json(tmp_path / "table.json", json.loads((whole / "table.json").read_text()))
+    changed = [replace(entries[0], evaluate={}), Entry(COURSE.with_changes(steps=3), FOUR["evaluate"]), entries[1]]
+    adopt_table(changed, tmp_path)
+    assert [finished(entry, entry.folder(tmp_path)) is not None for entry in changed] == [False, False, True]
+
+
+def test_the_table_grows_with_every_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sweep that is killed without a word leaves the table of what was done before."""
+    written: list[int] = []
+
+    def counting(name: str, entries: list, out: Path) -> dict:
+        table = write_table(name, entries, out)
+        written.append(sum(row["done"] for row in table["runs"]))
+        return table
+
+    monkeypatch.setattr("icalgebra.cli.sweep.write_table", counting)
+    runs = [{"steps": 2}, {"steps": 3}, {"steps": 4}]
+    file = described(tmp_path, {"config": "base.json", "runs": runs})
+    assert exit_code("sweep", str(file), "--out", str(tmp_path / "out"), "--device", "cpu") == 0
+    assert written == [1, 2, 3, 3]
+
+
 def test_steps_to_a_target_are_those_of_the_first_evaluation_there() -> None:
     records = [{"step": step, "holdout": value} for step, value in [(10, 0.5), (20, 0.95), (30, 0.8), (40, 0.97)]]
     assert steps_to(0.9, [{"step": 5, "loss": 1.0}, *records]) == 20
@@ -201,6 +243,8 @@ def test_steps_to_a_target_are_those_of_the_first_evaluation_there() -> None:
         (["--workers", "0"], "--workers must be at least 1"),
         (["--ray", "--collect"], "--ray and --collect do not go together"),
         (["--task", "4"], "--task must be between 0 and 3"),
+        (["--only", "p_mix=0.4"], "no run is called p_mix=0.4; the first is p_mix=0.3 seed=0"),
+        (["--only", "seed=0", "--collect"], "--only and --collect do not go together"),
         (["--device", "cqu"], "unknown device"),
     ],
 )

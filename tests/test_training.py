@@ -10,6 +10,7 @@ import random
 import socket
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from icalgebra import load_model
 from icalgebra.distributions import sample
 from icalgebra.errors import InputError
 from icalgebra.train import PRESETS, TrainConfig, preset, train
+from icalgebra.train.config import log_spaced
 from icalgebra.train.data import training_batches
 from icalgebra.train.distributed import Ranks
 from icalgebra.train.optimisers import Optimisers
@@ -94,6 +96,22 @@ def test_resuming_a_finished_run_changes_nothing(tmp_path: Path) -> None:
     result = train(resume=tmp_path / "run", device="cpu")
     assert result.final["step"] == MICRO.steps
     assert (tmp_path / "run/metrics.jsonl").read_text() == before
+
+
+@pytest.mark.parametrize("last, n", [(3000, 64), (8, 3), (5, 5), (4, 9), (100_000, 2), (7, 1), (7, 0)])
+def test_log_spaced_steps_are_all_different_and_even(last: int, n: int) -> None:
+    steps = log_spaced(last, n)
+    assert len(steps) == len(set(steps)) == min(n, last)
+    assert steps == sorted(steps)
+    if n > 1:
+        assert (steps[0], steps[-1]) == (1, last)
+    late = [b / a for a, b in pairwise(steps) if a > 50]
+    assert not late or max(late) < 1.05 * min(late)
+
+
+def test_log_spaced_evaluations_come_beside_the_regular_ones(tmp_path: Path) -> None:
+    train(MICRO.with_changes(steps=9, eval_every=4, eval_points=3), tmp_path / "a", device="cpu")
+    assert [r["step"] for r in records(tmp_path / "a") if r["kind"] == "evaluation"] == [1, 3, 4, 8, 9]
 
 
 def test_last_best_and_ladder_are_kept(tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ from typing import Literal
 
 from rich.console import Console
 
+from icalgebra.errors import InputError
 from icalgebra.experiments import EXPERIMENTS, experiment, run_experiment
-from icalgebra.experiments.subject import Subject, load_subject
+from icalgebra.experiments.subject import Runs, Subject, load_subject
 from icalgebra.results import write_result
 from icalgebra.train.distributed import choose_device
 
@@ -30,6 +31,8 @@ class Reproduce:
     seed: int = 0
     model: str = "small"
     """The model to ask: a shipped one's name, a run folder, a checkpoint folder or a .safetensors file."""
+    runs: tuple[str, ...] = ()
+    """What training left, for --only dynamics (run folders, one a seed), architecture or mixing (a sweep's folder)."""
     device: str | None = None
     """cpu, cuda, …; CUDA where there is one unless told."""
     json: bool = False
@@ -45,10 +48,11 @@ class Reproduce:
             console.print(f"{len(names)} experiments, about {expected:.0f} s")
         fresh = self.out / "results"
         subject = self._subject(names)
+        runs = Runs(self.runs, choose_device(self.device))
         for i, name in enumerate(names, start=1):
             asked = EXPERIMENTS[name]
             with console.status(f"{i}/{len(names)} {name}: {asked.title} (about {asked.seconds:.0f} s)"):
-                result = run_experiment(name, self.tier, self.seed, subject)
+                result = run_experiment(name, self.tier, self.seed, subject, runs)
             write_result(fresh, result)
             console.print(f"{i}/{len(names)} {name}: done in {result.provenance['seconds']} s")
         page = build_report(self.out, fresh, COMMITTED if COMMITTED.is_dir() else None)
@@ -61,6 +65,7 @@ class Reproduce:
 
     def _names(self) -> list[str]:
         if self.only is None:
-            return list(EXPERIMENTS)
-        experiment(self.only)
+            return [name for name, found in EXPERIMENTS.items() if not found.about_runs]
+        if not experiment(self.only).about_runs and self.runs:
+            raise InputError(f"{self.only} reads no --runs")
         return [self.only]

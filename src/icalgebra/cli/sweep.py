@@ -13,10 +13,11 @@ from rich.table import Table
 
 from icalgebra.cli.sweep_progress import live_status
 from icalgebra.errors import InputError, RunError
-from icalgebra.files import write_json, write_text
-from icalgebra.sweep import Entry, LocalWorkers, Status, Workers, load_sweep, run_sweep, sweep_table, write_manifest
+from icalgebra.files import write_text
+from icalgebra.sweep import Entry, LocalWorkers, Status, Workers, load_sweep, run_sweep, write_manifest
+from icalgebra.sweep.manifest import chosen
 from icalgebra.sweep.slurm import slurm_script
-from icalgebra.sweep.table import sweep_curves
+from icalgebra.sweep.table import adopt_table, sweep_curves, write_table
 from icalgebra.train.distributed import choose_device
 from icalgebra.train.evaluation import SKILLS
 
@@ -25,7 +26,10 @@ PIPED_WIDTH = 160
 
 @dataclass(frozen=True)
 class Sweep:
-    """Train every run of a description; stopped or killed, the same command goes on where it was."""
+    """Train every run of a description; stopped or killed, the same command goes on where it was.
+
+    On another machine it goes on from table.json alone: put it into --out, and no run that it says is done is repeated.
+    """
 
     file: tyro.conf.Positional[Path]
     """The description (.toml, .json), or a sweep's manifest.jsonl."""
@@ -41,6 +45,8 @@ class Sweep:
     """cpu, cuda, …, or several: cuda:0,cuda:1; CUDA where there is one unless told."""
     retries: int = 2
     """How often a run that died is tried again from its checkpoint."""
+    only: tuple[str, ...] = ()
+    """Only the runs whose name has all these words, such as d_model=256 seed=0; the table keeps the others."""
     task: int | None = None
     """Only the run of this line of the manifest, counted from 0."""
     collect: bool = False
@@ -53,38 +59,54 @@ class Sweep:
         entries = load_sweep(self.file)
         if self.task is not None:
             return self._run_task(entries)
+        selected = chosen(entries, self.only)
         manifest = write_manifest(self.out, entries)
         if self.slurm is not None:
             return self._write_slurm(manifest, len(entries))
+        adopt_table(entries, self.out)
         status = Status(waiting=[])
         try:
             if not self.collect:
-                status = self._run_all(entries)
+                status = self._run_all(selected, entries)
         finally:  # an interrupted sweep leaves the table of what is done
-            table = self._write_table(entries)
+            table = write_table(self.file.stem, entries, self.out)
             self._write_figure(entries)
         self._print(table)
         return _told_failures(status, self.out)
 
     def _check(self) -> None:
         ways = {"--ray": self.ray, "--slurm": self.slurm, "--collect": self.collect, "--task": self.task is not None}
-        chosen = [name for name, given in ways.items() if given]
-        if len(chosen) > 1:
-            raise InputError(f"{' and '.join(chosen)} do not go together")
+        asked = [name for name, given in ways.items() if given]
+        if len(asked) > 1:
+            raise InputError(f"{' and '.join(asked)} do not go together")
+        if self.only and asked and asked != ["--ray"]:
+            raise InputError(f"--only and {asked[0]} do not go together")
         if self.workers is not None and self.workers < 1:
             raise InputError(f"--workers must be at least 1, not {self.workers}")
         if self.retries < 0:
             raise InputError(f"--retries must be at least 0, not {self.retries}")
 
-    def _run_all(self, entries: list[Entry]) -> Status:
+    def _run_all(self, selected: list[Entry], entries: list[Entry]) -> Status:
+        """The table is written anew whenever a run is done: a sweep may be killed without a word."""
+        done = 0
+
+        def watch(status: Status) -> None:
+            nonlocal done
+            if len(status.done) > done:
+                done = len(status.done)
+                write_table(self.file.stem, entries, self.out)
+            show(status)
+
         with live_status(self.out) as show:
-            return run_sweep(entries, self.out, self._workers(), self.retries, show)
+            return run_sweep(selected, self.out, self._workers(), self.retries, watch)
 
     def _run_task(self, entries: list[Entry]) -> int:
         assert self.task is not None
         if not 0 <= self.task < len(entries):
             raise InputError(f"--task must be between 0 and {len(entries) - 1}, not {self.task}")
-        return _told_failures(self._run_all([entries[self.task]]), self.out)
+        with live_status(self.out) as show:  # no table: tasks of an array would write it all at once
+            status = run_sweep([entries[self.task]], self.out, self._workers(), self.retries, show)
+        return _told_failures(status, self.out)
 
     def _workers(self) -> Workers:
         if self.ray:
@@ -102,11 +124,6 @@ class Sweep:
         (self.out / "slurm").mkdir(exist_ok=True)
         print(f"{n} runs written to {manifest}; submit them with: sbatch {self.slurm}")
         return 0
-
-    def _write_table(self, entries: list[Entry]) -> dict[str, Any]:
-        table = {"sweep": self.file.stem, "runs": sweep_table(entries, self.out)}
-        write_json(self.out / "table.json", table)
-        return table
 
     def _write_figure(self, entries: list[Entry]) -> None:
         runs = sweep_curves(entries, self.out)

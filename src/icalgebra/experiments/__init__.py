@@ -1,7 +1,7 @@
 """One file per question the paper asks. The table below names them all.
 
-An experiment is run(tier, seed, **settings) -> Result; one about a model also gets `subject`. Settings have two tiers:
-quick for two cores and a few minutes, full for the committed results.
+An experiment is run(tier, seed, **settings) -> Result; one about a model also gets `subject`, one about finished runs
+`runs`. Settings have two tiers: quick for two cores and a few minutes, full for the committed results.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from importlib import import_module
 from time import perf_counter
 from typing import Any
 
-from icalgebra.errors import unknown
-from icalgebra.experiments.subject import Subject
+from icalgebra.errors import InputError, unknown
+from icalgebra.experiments.subject import Runs, Subject
 from icalgebra.results import Result, provenance
 
 
@@ -27,6 +27,7 @@ class Experiment:
     seconds: float
     quick: dict[str, Any]
     full: dict[str, Any]
+    about_runs: bool = False  # it reads finished runs or a sweep's table, which take a GPU to make
 
     def settings(self, tier: str) -> dict[str, Any]:
         return self.quick if tier == "quick" else self.full
@@ -146,6 +147,33 @@ EXPERIMENTS: dict[str, Experiment] = {
         quick={"n": 64, "n_ablate": 40, "n_facts": 100, "short_facts": 40},
         full={"n": 200, "n_ablate": 200, "n_facts": 200, "short_facts": 40},
     ),
+    "dynamics": Experiment(
+        "icalgebra.experiments.dynamics",
+        "In which order do skills appear in training?",
+        about_model=False,
+        seconds=20,
+        quick={"n": 8, "n_facts": 100},
+        full={"n": 24, "n_facts": 200},
+        about_runs=True,
+    ),
+    "architecture": Experiment(
+        "icalgebra.experiments.architecture",
+        "What do layers, heads and width change?",
+        about_model=False,
+        seconds=1,
+        quick={},
+        full={},
+        about_runs=True,
+    ),
+    "mixing": Experiment(
+        "icalgebra.experiments.mixing",
+        "What does mixing structures change?",
+        about_model=False,
+        seconds=5,
+        quick={"n": 64},
+        full={"n": 1000},
+        about_runs=True,
+    ),
 }
 
 
@@ -155,11 +183,16 @@ def experiment(name: str) -> Experiment:
     return EXPERIMENTS[name]
 
 
-def run_experiment(name: str, tier: str, seed: int = 0, subject: Subject | None = None) -> Result:
+def run_experiment(
+    name: str, tier: str, seed: int = 0, subject: Subject | None = None, runs: Runs | None = None
+) -> Result:
     """Run one experiment of the table and stamp it with where and when."""
     chosen = experiment(name)
     begin = perf_counter()
     run: Callable[..., Result] = import_module(chosen.module).run
-    about = {"subject": subject} if chosen.about_model else {}
+    if chosen.about_runs and (runs is None or not runs.sources):
+        raise InputError(f"{name} reads what training left: give --runs RUN … (dynamics) or --runs SWEEP")
+    about: dict[str, Any] = {"subject": subject} if chosen.about_model else {}
+    about |= {"runs": runs} if chosen.about_runs else {}
     result = run(tier=tier, seed=seed, **about, **chosen.settings(tier))
     return Result(**{**vars(result), "provenance": provenance(perf_counter() - begin)})

@@ -1,4 +1,4 @@
-"""The model an experiment is about, with what is needed to ask it: its world, its length, its name and hash."""
+"""What an experiment is about: a model, with its world, length, name and hash; or finished runs."""
 
 from __future__ import annotations
 
@@ -54,6 +54,20 @@ class Subject:
             digest.update(name.encode())
             digest.update(np.ascontiguousarray(tensor.detach().float().cpu().numpy()).tobytes())
         return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Run folders, or a sweep's folder or table, and where their checkpoints may be run."""
+
+    sources: tuple[str, ...]
+    device: str | torch.device = "cpu"
+
+    @property
+    def name(self) -> str:
+        """The folder its results go to: the run's or the sweep's own name."""
+        path = Path(self.sources[0])
+        return path.parent.name if path.name == "table.json" else path.stem
 
 
 def load_subject(source: str = "small", device: str | torch.device = "cpu") -> Subject:

@@ -16,14 +16,17 @@ from icalgebra.claims import load_claims
 from icalgebra.errors import InputError
 from icalgebra.experiments import EXPERIMENTS
 from icalgebra.figures import accuracy_by_facts as by_facts_figures
+from icalgebra.figures import architecture as architecture_figures
 from icalgebra.figures import cancellation as cancellation_figures
 from icalgebra.figures import ceiling as ceiling_figures
 from icalgebra.figures import closure as closure_figures
 from icalgebra.figures import copying as copying_figures
 from icalgebra.figures import coverage as coverage_figures
 from icalgebra.figures import distributions as distributions_figures
+from icalgebra.figures import dynamics as dynamics_figures
 from icalgebra.figures import heads as heads_figures
 from icalgebra.figures import identity as identity_figures
+from icalgebra.figures import mixing as mixing_figures
 from icalgebra.figures import model_coverage as model_coverage_figures
 from icalgebra.figures import svg
 from icalgebra.figures import training as training_figures
@@ -34,6 +37,7 @@ from icalgebra.results import Result
 from icalgebra.statistics import Estimate
 
 Draw = Callable[[Result], Any]
+DIGITS = {"%": 1, "steps": 0, "nats": 4}  # two for any other unit
 
 
 @dataclass(frozen=True)
@@ -105,6 +109,17 @@ SECTIONS = (
             "attend_and_demote": cancellation_figures.attend_and_demote,
         },
     ),
+    Section(
+        "dynamics",
+        ("P1", "P2"),
+        {"phases": dynamics_figures.phases, "seeds": dynamics_figures.seeds, "roles": dynamics_figures.roles},
+    ),
+    Section(
+        "architecture",
+        ("S1",),
+        {"courses": architecture_figures.courses, "beside_published": architecture_figures.beside_published},
+    ),
+    Section("mixing", ("S2",), {"courses": mixing_figures.courses, "skills": mixing_figures.skills}),
 )
 
 
@@ -172,7 +187,7 @@ def _shower(result: Result) -> Callable[..., Markup]:
 
 def number(estimate: Estimate, unit: str = "", interval: bool = True) -> str:
     """'68.1 % [67.6, 68.5]'"""
-    digits = 1 if unit == "%" else 2
+    digits = DIGITS.get(unit, 2)
     text = f"{estimate.value:.{digits}f}" + (" %" if unit == "%" else "")
     bounds = f' <span class="interval">[{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]</span>'
     return text + (bounds if interval else "")

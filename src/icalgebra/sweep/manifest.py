@@ -69,6 +69,14 @@ def distinct(entries: list[Entry]) -> list[Entry]:
     return [replace(entry, name=_name(entry, fields)) for entry in once]
 
 
+def chosen(entries: list[Entry], words: tuple[str, ...]) -> list[Entry]:
+    """The runs whose name has all these words."""
+    found = [entry for entry in entries if set(words) <= set(entry.name.split())]
+    if not found:
+        raise InputError(f"no run is called {' '.join(words)}; the first is {entries[0].name}")
+    return found
+
+
 def varying_fields(entries: list[Entry]) -> list[str]:
     configs = [entry.config.to_dict() for entry in entries]
     first = configs[0] if configs else {}

@@ -1,4 +1,7 @@
-"""done.json: what a finished run came to. It is written whole, last, and is the only thing that makes a run count."""
+"""done.json: what a finished run came to. It is written whole, last, and is the only thing that makes a run count.
+
+A sweep's table holds all of them, so a table alone is enough to go on with a sweep on another machine.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from icalgebra.train.run import RunFolder
 
 DONE = "done.json"
 TARGETS = (0.9, 0.99)
+OUTCOME = ("id", "evaluate", "step", "final", "steps_to", "course", "evaluations", "clock")  # the fields of done.json
 
 Outcome = dict[str, Any]
 Estimates = dict[str, Estimate]
@@ -28,6 +32,7 @@ def write_outcome(entry: Entry, folder: Path, result: TrainResult, evaluations: 
         "step": result.step,
         "final": final_values(result.final, entry.config.eval_n),
         "steps_to": {f"{target:g}": steps_to(target, records) for target in TARGETS},
+        "course": course(records),
         "evaluations": {name: {key: e.to_dict() for key, e in found.items()} for name, found in evaluations.items()},
         "clock": {"seconds": round(result.seconds, 3), "training_seconds": round(result.training_seconds, 3)},
     }
@@ -44,6 +49,12 @@ def finished(entry: Entry, folder: Path) -> Outcome | None:
     return told if same else None
 
 
+def adopt(entry: Entry, row: Outcome, folder: Path) -> None:
+    """Take a finished run over from a row of a table, where its own folder has stayed behind."""
+    if row.get("done") and finished(entry, folder) is None and all(row.get(k) == v for k, v in _marks(entry).items()):
+        write_json(folder / DONE, {key: row[key] for key in OUTCOME if key in row})
+
+
 def _marks(entry: Entry) -> Outcome:
     return {"id": entry.id, "evaluate": entry.evaluate}
 
@@ -55,6 +66,11 @@ def final_values(record: Record, n: int) -> dict[str, dict[str, float | int]]:
         name: proportion(value * n, n).to_dict() if is_share(name) else {"value": value, "n": n}
         for name, value in values.items()
     }
+
+
+def course(records: list[Record]) -> dict[str, list[list[float]]]:
+    """Hold-out accuracy and training loss by step: what a figure of many runs needs."""
+    return {name: [[r["step"], r[name]] for r in records if name in r] for name in ("holdout", "loss")}
 
 
 def steps_to(target: float, records: list[Record]) -> int | None:

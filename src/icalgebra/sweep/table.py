@@ -1,17 +1,21 @@
-"""What comes out of a sweep: a row a run, and the curves of the figure."""
+"""What comes out of a sweep: a row a run, and the curves of the figure. The table is also what a sweep goes on from."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from icalgebra.errors import InputError
+from icalgebra.files import write_json
 from icalgebra.results import Curve
 from icalgebra.statistics import proportion
 from icalgebra.sweep.manifest import Entry, varying_fields
-from icalgebra.sweep.outcome import finished
-from icalgebra.train.loop import Record
+from icalgebra.sweep.outcome import adopt, course, finished
 from icalgebra.train.run import RunFolder
+
+TABLE = "table.json"
 
 
 def sweep_table(entries: list[Entry], out: Path) -> list[dict[str, Any]]:
@@ -22,8 +26,36 @@ def sweep_table(entries: list[Entry], out: Path) -> list[dict[str, Any]]:
 
 def _row(entry: Entry, fields: list[str], outcome: dict[str, Any] | None) -> dict[str, Any]:
     config = entry.config.to_dict()
-    row = {"id": entry.id, "name": entry.name, "varies": {field: config[field] for field in fields}}
+    row = {"id": entry.id, "name": entry.name, "varies": {field: config[field] for field in fields}, "config": config}
     return {**row, "done": outcome is not None, **(outcome or {})}
+
+
+def write_table(name: str, entries: list[Entry], out: Path) -> dict[str, Any]:
+    table = {"sweep": name, "runs": sweep_table(entries, out)}
+    write_json(out / TABLE, table)
+    return table
+
+
+def read_table(path: Path) -> dict[str, Any]:
+    """A sweep's table.json, or the one in its folder."""
+    path = path / TABLE if path.is_dir() else path
+    try:
+        table = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise InputError(f"{path} is not JSON: {error}") from error
+    if not isinstance(table, dict) or not {"sweep", "runs"} <= set(table):
+        raise InputError(f"{path} is no table of a sweep")
+    return table
+
+
+def adopt_table(entries: list[Entry], out: Path) -> None:
+    """Runs that the folder's table says are done need no folder of their own: it may have come from elsewhere."""
+    if (out / TABLE).is_file():
+        rows = {row["id"]: row for row in read_table(out)["runs"]}
+        for entry in entries:
+            adopt(entry, rows.get(entry.id, {}), entry.folder(out))
 
 
 @dataclass(frozen=True)
@@ -32,19 +64,24 @@ class RunCurves:
 
     name: str
     holdout: Curve
-    loss: list[tuple[int, float]]
+    loss: list[list[float]]
 
 
 def sweep_curves(entries: list[Entry], out: Path) -> list[RunCurves]:
     """Of every run that has been evaluated, done or not."""
-    begun = [entry for entry in entries if (entry.folder(out) / "metrics.jsonl").exists()]
-    courses = [(entry, RunFolder(entry.folder(out), entry.config).records()) for entry in begun]
-    return [_curves(entry, records) for entry, records in courses if any("holdout" in record for record in records)]
+    courses = [(entry, _course(entry, out)) for entry in entries]
+    return [run_curves(entry.name, found, entry.config.eval_n) for entry, found in courses if found["holdout"]]
 
 
-def _curves(entry: Entry, records: list[Record]) -> RunCurves:
-    n = entry.config.eval_n
-    evaluated = [record for record in records if "holdout" in record]
-    holdout = [proportion(record["holdout"] * n, n) for record in evaluated]
-    loss = [(record["step"], record["loss"]) for record in records if "loss" in record]
-    return RunCurves(entry.name, Curve.of([record["step"] for record in evaluated], holdout), loss)
+def _course(entry: Entry, out: Path) -> dict[str, list[list[float]]]:
+    run = RunFolder(entry.folder(out), entry.config)
+    outcome = finished(entry, run.path)
+    if outcome is not None:
+        return outcome["course"]
+    return course(run.records() if run.metrics.exists() else [])
+
+
+def run_curves(name: str, found: dict[str, list[list[float]]], n: int) -> RunCurves:
+    """From a course, whose accuracies come from n sequences each."""
+    steps, shares = zip(*found["holdout"])
+    return RunCurves(name, Curve.of(steps, [proportion(share * n, n) for share in shares]), found["loss"])

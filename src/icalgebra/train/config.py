@@ -62,6 +62,7 @@ class TrainConfig:
     # measurement
     log_every: int = option(20, "steps between two readings of the loss")
     eval_every: int = option(100, "steps between two evaluations; 0: only the last step")
+    eval_points: int = option(0, "further evaluations, evenly spaced on a log axis of steps")
     eval_n: int = option(512, "sequences an evaluation")
     eval_facts: tuple[int, ...] = option((10, 25, 50, 100), "further numbers of facts for the hold-out accuracy")
     checkpoint_every: int = option(500, "steps between two checkpoints; 0: only the last step")
@@ -76,7 +77,7 @@ class TrainConfig:
         at_least_one = ("batch_size", "micro_batches", "steps", "log_every", "keep")
         low = [name for name in at_least_one if getattr(self, name) < 1]
         low += [name for name in ("n_facts", "eval_n") if getattr(self, name) < 2]
-        counts = ("eval_every", "checkpoint_every", "ladder", "warmup", "short_steps")
+        counts = ("eval_every", "eval_points", "checkpoint_every", "ladder", "warmup", "short_steps")
         low += [name for name in (*counts, "clip", "lr", "muon_lr", "weight_decay") if getattr(self, name) < 0]
         if low:
             raise InputError(f"{low[0]} is too small: {getattr(self, low[0])}")
@@ -97,8 +98,12 @@ class TrainConfig:
 
     @cached_property
     def ladder_steps(self) -> frozenset[int]:
-        """1 … steps, evenly spaced on a log axis."""
-        return frozenset(round(self.steps ** (i / max(1, self.ladder - 1))) for i in range(self.ladder))
+        return frozenset(log_spaced(self.steps, self.ladder))
+
+    @cached_property
+    def evaluation_steps(self) -> frozenset[int]:
+        """Those of eval_points; eval_every has its own."""
+        return frozenset(log_spaced(self.steps, self.eval_points))
 
     def facts_at(self, step: int) -> int:
         """Facts a sequence at a step, counted from 0."""
@@ -135,6 +140,15 @@ class TrainConfig:
         if not isinstance(values, dict):
             raise InputError(f"{path} holds no config: expected a JSON object of fields")
         return TrainConfig.from_dict(values)
+
+
+def log_spaced(last: int, n: int) -> list[int]:
+    """n different steps from 1 to last, as evenly spaced on a log axis as whole numbers allow."""
+    found = [1] if n else []
+    while 0 < len(found) < min(n, last):
+        ratio = (last / found[-1]) ** (1 / (n - len(found)))
+        found.append(max(found[-1] + 1, round(found[-1] * ratio)))
+    return found
 
 
 def _checked(name: str, value: Any, kind: Any) -> Any:

@@ -117,7 +117,7 @@ class Trainer:
         """What is due after this step: log, evaluate, save. The loss is read only then. True: stop."""
         last = self.step == self.config.steps
         logs = last or _due(self.step, self.config.log_every)
-        evaluates = last or _due(self.step, self.config.eval_every)
+        evaluates = last or _due(self.step, self.config.eval_every) or self.step in self.config.evaluation_steps
         saves = last or _due(self.step, self.config.checkpoint_every) or self.step in self.config.ladder_steps
         if not (logs or evaluates or saves):
             return False

@@ -1,0 +1,90 @@
+"""Train a preset under several seeds and keep how its skills appear: python scripts/dynamics.py PRESET OUT [options].
+
+OUT/full/<preset>/dynamics.json is written after every seed, with all that the report needs and nothing else: a run cut
+short keeps the seeds it has done, and the same command goes on with the rest. Evaluations are log-spaced; the roles of
+heads are scored at some of them while the model is in memory, so that no checkpoint has to be kept.
+To try it on a CPU: tiny OUT --steps 40 --points 12 --n 32 --roles 3 --role-n 4 (18 s a seed on a busy core).
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+from icalgebra.experiments.course import Course, Scores, course_of, measured_roles
+from icalgebra.experiments.dynamics import summarised
+from icalgebra.results import Result, provenance, read_result, result_path, write_result
+from icalgebra.train import TrainConfig, preset, train
+
+
+def trained(config: TrainConfig, n_roles: int, role_n: int, device: str | None) -> Course:
+    """One run from start to end, watched."""
+    at = watched(config, n_roles)
+    records: list[dict] = []
+    scores: dict[int, Scores] = {}
+
+    def watch(record: dict, model) -> None:
+        records.append(record)
+        if record["kind"] == "evaluation":
+            if record["step"] in at:
+                scores[record["step"]] = measured_roles(model, config, role_n, config.n_facts, seed=0)
+            skills = {name: round(record[name], 2) for name in ("holdout", "copy", "identity", "cancel", "associate")}
+            print(f"seed {config.seed} step {record['step']} {skills} {record['clock']['seconds']:.0f} s", flush=True)
+
+    train(config, device=device, callback=watch)
+    return course_of(config, records, scores)
+
+
+def watched(config: TrainConfig, n_roles: int) -> set[int]:
+    """The evaluations at which roles are scored: evenly chosen, the last among them."""
+    steps = sorted(config.evaluation_steps)
+    if not n_roles:
+        return set()
+    return {steps[round((i + 1) * len(steps) / n_roles) - 1] for i in range(min(n_roles, len(steps)))}
+
+
+def kept(path: Path, configs: list[TrainConfig]) -> list[Course]:
+    """The runs an earlier call has done; those of other settings are not taken over."""
+    if not path.exists():
+        return []
+    return [course for course in map(Course.from_dict, read_result(path).details["runs"]) if course.config in configs]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("preset")
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--steps", type=int, default=3000)
+    parser.add_argument("--points", type=int, default=72, help="log-spaced evaluations")
+    parser.add_argument("--n", type=int, default=256, help="sequences an evaluation")
+    parser.add_argument("--roles", type=int, default=18, help="evaluations at which the roles of heads are scored")
+    parser.add_argument("--role-n", type=int, default=24, help="sequences a role")
+    parser.add_argument("--device")
+    given = parser.parse_args()
+    changes = {"steps": given.steps, "eval_points": given.points, "eval_n": given.n, "eval_every": 0, "eval_facts": ()}
+    configs = [preset(given.preset).with_changes(**changes, seed=seed) for seed in given.seeds]
+    path = result_path(given.out, "full", given.preset, "dynamics")
+    begun = time.perf_counter()
+    courses = kept(path, configs)
+    for config in configs:
+        if config not in [course.config for course in courses]:
+            courses.append(trained(config, given.roles, given.role_n, given.device))
+            write_result(given.out, result(courses, given, time.perf_counter() - begun))
+    print(f"{path}: {len(courses)} runs, {time.perf_counter() - begun:.0f} s")
+
+
+def result(courses: list[Course], given: argparse.Namespace, seconds: float) -> Result:
+    sizes = {"n": given.role_n, "n_facts": courses[0].config.n_facts}
+    seeds = " ".join(str(seed) for seed in given.seeds)
+    command = (
+        f"python scripts/dynamics.py {given.preset} results --seeds {seeds} --steps {given.steps} "
+        f"--points {given.points} --n {given.n} --roles {given.roles} --role-n {given.role_n}"
+    )
+    found = summarised(courses, given.preset, "full", 0, sizes, command)
+    return Result(**{**vars(found), "provenance": provenance(seconds)})
+
+
+if __name__ == "__main__":
+    main()

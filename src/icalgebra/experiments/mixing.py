@@ -1,0 +1,92 @@
+"""Mixing (S2): five values of p_mix, from a sweep's table; each model asked in its own world and at p_mix .7.
+
+p0.3.own.holdout, p0.3.p7.copy …   accuracy of the model trained at p_mix .3
+p0.3.loss, .floor, .regret         final training loss, the least that world allows, their difference: nats a token
+loss_rises_with_mixing             every p_mix has a higher final loss than the one below it
+zero_is_slowest                    p_mix 0 takes more steps to 90 % hold-out accuracy (in its own world) than any other
+one_beats_zero                     at p_mix .7, hold-out accuracy of 1 above that of 0, and so the whole interval
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from icalgebra.distributions import sample
+from icalgebra.errors import InputError
+from icalgebra.experiments.subject import Runs
+from icalgebra.experiments.sweeps import (
+    Row,
+    command_of,
+    final_loss,
+    finished_rows,
+    later,
+    one_recipe,
+    skills_of,
+    steps_to,
+    told,
+)
+from icalgebra.experiments.values import exactly, holds
+from icalgebra.oracle.floors import slot_floors
+from icalgebra.results import Result
+from icalgebra.statistics import Estimate, difference, mean
+from icalgebra.train.config import TrainConfig
+from icalgebra.vocabulary import FACT_LENGTH
+
+PUBLISHED = (0.0, 0.3, 0.5, 0.7, 1.0)
+
+
+def run(tier: str, seed: int, runs: Runs, n: int) -> Result:
+    """n: sequences for the floor of each world."""
+    rows = finished_rows(runs)
+    by_mix = {p: [row for row in rows if row["config"]["p_mix"] == p] for p in PUBLISHED}
+    by_mix = {p: found for p, found in by_mix.items() if found}
+    if not by_mix:
+        raise InputError(f"{runs.sources[0]} has no run at p_mix {', '.join(f'{p:g}' for p in PUBLISHED)}")
+    values: dict[str, Estimate] = {}
+    for p, found in by_mix.items():
+        values |= {f"p{p:g}.{key}": value for key, value in _values(found, n, seed).items()}
+    values |= _comparisons(by_mix, values)
+    details = {
+        "measured": [f"{p:g}" for p in by_mix],
+        "missing": [f"{p:g}" for p in PUBLISHED if p not in by_mix],
+        "never_90": [f"{p:g}" for p, found in by_mix.items() if steps_to(found) == float("inf")],
+        "runs": [told(row) for found in by_mix.values() for row in found],
+        "one_recipe": one_recipe(rows),
+    }
+    config = {"n": n, "recipes": [{"p_mix": row["config"]["p_mix"], **told(row)["recipe"]} for row in rows]}
+    return Result("mixing", tier, runs.name, seed, config, command_of("mixing", tier, seed, runs), values, {}, details)
+
+
+def _values(rows: list[Row], n: int, seed: int) -> dict[str, Estimate]:
+    values = {f"{where}.{key}": value for where in ("own", "p7") for key, value in skills_of(rows, where).items()}
+    steps = steps_to(rows)
+    if steps is not None and steps != float("inf"):
+        values["steps_to_90"] = exactly(steps, len(rows))
+    loss, floor = final_loss(rows), least_loss(TrainConfig.from_dict(rows[0]["config"]), n, seed)
+    apart = float(np.hypot(loss.high - loss.value, floor.high - floor.value))
+    regret = loss.value - floor.value
+    return values | {"loss": loss, "floor": floor, "regret": Estimate(regret, regret - apart, regret + apart, loss.n)}
+
+
+def least_loss(config: TrainConfig, n: int, seed: int) -> Estimate:
+    """The exact floor of the loss in a run's world, in nats a token: commas and equals signs cost nothing."""
+    sequences = sample("train", n, config.n_facts, seed, config.world, stream="mixing/floor")
+    floors = slot_floors(sequences.tokens, config.world).sum(axis=(1, 2))
+    return mean(floors / (config.n_facts * FACT_LENGTH - 1))
+
+
+def _comparisons(by_mix: dict[float, list[Row]], values: dict[str, Estimate]) -> dict[str, Estimate]:
+    n = sum(map(len, by_mix.values()))
+    found: dict[str, Estimate] = {}
+    if len(by_mix) == len(PUBLISHED):
+        losses = [values[f"p{p:g}.loss"].value for p in sorted(by_mix)]
+        found["loss_rises_with_mixing"] = holds(all(a < b for a, b in pairwise(losses)), n)
+        slower = [later(steps_to(by_mix[0.0]), steps_to(by_mix[p])) for p in by_mix if p > 0]
+        if None not in slower:
+            found["zero_is_slowest"] = holds(all(slower), n)
+    if {"p0.p7.holdout", "p1.p7.holdout"} <= set(values):
+        gain = difference(values["p1.p7.holdout"], values["p0.p7.holdout"])
+        found |= {"one_beats_zero": holds(gain.low > 0, gain.n), "one_over_zero": gain}
+    return found

@@ -1,0 +1,99 @@
+"""What experiments about sweeps share: finished rows of a table, several seeds of one setting, courses for figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from icalgebra.errors import InputError
+from icalgebra.experiments.subject import Runs
+from icalgebra.statistics import Estimate, mean
+from icalgebra.sweep.table import read_table, run_curves
+
+Row = dict[str, Any]
+SKILLS = {"holdout": "holdout", "copy": "copy", "commute": "commute", "identity": "identity", "cancel": "cancel",
+          "associate": "associate", "closure": "closure_top_k"}  # fmt: skip
+RECIPE = ("optimiser", "lr", "muon_lr", "steps", "schedule", "warmup", "batch_size", "n_facts", "precision")
+OWN_WORLD = ("final", "own")  # evaluations of the sweeps' descriptions that only ask more sequences
+LAST_SHARE = 0.1  # of the logged losses: what counts as the final one
+
+
+def finished_rows(runs: Runs) -> list[Row]:
+    """Of one table, or of several that are pieces of one sweep."""
+    rows = {row["id"]: row for source in runs.sources for row in read_table(Path(source))["runs"] if row["done"]}
+    if not rows:
+        raise InputError(f"{runs.sources[0]}: no run of this sweep is done yet")
+    return list(rows.values())
+
+
+def measured(row: Row, evaluation: str) -> dict[str, Estimate]:
+    """Skills of a finished model under a further evaluation; of its own world, its last running one will do."""
+    found = row["evaluations"].get(evaluation, row["final"] if evaluation in OWN_WORLD else {})
+    return {key: Estimate(**found[name]) for key, name in SKILLS.items() if name in found}
+
+
+def across_seeds(estimates: Sequence[Estimate]) -> Estimate:
+    """The mean, from the lowest lower bound to the highest upper one: seeds may differ by more than sampling does."""
+    n = len(estimates)
+    return Estimate(
+        sum(e.value for e in estimates) / n,
+        min(e.low for e in estimates),
+        max(e.high for e in estimates),
+        sum(e.n for e in estimates),
+    )
+
+
+def skills_of(rows: Sequence[Row], evaluation: str) -> dict[str, Estimate]:
+    """Skills of a setting, over its seeds."""
+    found = [measured(row, evaluation) for row in rows]
+    return {key: across_seeds([one[key] for one in found]) for key in SKILLS if all(key in one for one in found)}
+
+
+def steps_to(rows: Sequence[Row], target: str = "0.9") -> float | None:
+    """Steps to a hold-out accuracy, the mean over seeds; infinite if a seed never got there; None without runs."""
+    found = [row["steps_to"][target] for row in rows]
+    return None if not found else float("inf") if None in found else sum(found) / len(found)
+
+
+def later(one: float | None, other: float | None) -> bool | None:
+    """Whether the first came later; None where a run is missing or neither came."""
+    if one is None or other is None or one == other == float("inf"):
+        return None
+    return one > other
+
+
+def final_loss(rows: Sequence[Row]) -> Estimate:
+    """The mean training loss over the last tenth of what was logged."""
+    return across_seeds([_final_loss(row["course"]["loss"]) for row in rows])
+
+
+def _final_loss(loss: list[list[float]]) -> Estimate:
+    last = max(2, round(LAST_SHARE * len(loss)))
+    return mean(np.array([value for _, value in loss[-last:]]))
+
+
+def told(row: Row) -> dict[str, Any]:
+    """One run for tables and figures: what it was, how long it took, and its course."""
+    config = row["config"]
+    curves = run_curves(row["name"], row["course"], config["eval_n"])
+    shape = {key: config[key] for key in ("n_layers", "n_heads", "d_model", "p_mix", "seed")}
+    return {
+        **shape,
+        "recipe": {key: config[key] for key in RECIPE},
+        "steps_to": row["steps_to"],
+        "seconds": row["clock"]["training_seconds"],
+        "holdout": vars(curves.holdout),
+        "loss": curves.loss,
+    }
+
+
+def one_recipe(rows: Sequence[Row]) -> bool:
+    """Whether all runs had the same number of steps and schedule, so that their steps can be compared."""
+    return len({(row["config"]["steps"], row["config"]["schedule"]) for row in rows}) == 1
+
+
+def command_of(name: str, tier: str, seed: int, runs: Runs) -> str:
+    return f"icalgebra reproduce --only {name} --tier {tier} --seed {seed} --runs {' '.join(runs.sources)}"
