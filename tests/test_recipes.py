@@ -13,6 +13,7 @@ from icalgebra.model.checkpoints import load_model
 from icalgebra.model.transformer import QuickGelu, Transformer, gelu
 from icalgebra.results import read_result
 from icalgebra.train import TrainConfig, preset, presets, train
+from icalgebra.train import speedrun as speedruns
 from icalgebra.train.data import training_rows
 from icalgebra.train.distributed import Ranks
 from icalgebra.train.float8 import Float8Linear, use_float8
@@ -77,12 +78,15 @@ def test_the_quick_gelu_is_the_exact_one() -> None:
         assert (ours - exact).abs().max() < 1e-6
 
 
-def test_the_quick_gelu_serves_bf16_alone() -> None:
+def test_the_quick_gelu_serves_compiled_bf16_alone() -> None:
     x = torch.randn(4000, generator=torch.Generator().manual_seed(0))
-    assert torch.equal(gelu(x), F.gelu(x))
-    difference = (gelu(x.bfloat16()).float() - F.gelu(x.bfloat16().float())).abs()
-    assert gelu(x.bfloat16()).dtype == torch.bfloat16
-    assert difference.max() < 0.02  # one rounding of values up to 4
+    compiled = torch.compile(gelu, backend="eager")
+    assert torch.equal(gelu(x.bfloat16()), F.gelu(x.bfloat16()))
+    assert torch.equal(compiled(x), F.gelu(x))
+    quick = compiled(x.bfloat16())
+    assert quick.dtype == torch.bfloat16
+    assert torch.equal(quick, QuickGelu.apply(x.bfloat16()))
+    assert (quick.float() - F.gelu(x.bfloat16().float())).abs().max() < 0.02  # one rounding of values up to 4
 
 
 def test_the_loss_leaves_out_what_follows_the_last_token() -> None:
@@ -142,12 +146,13 @@ def test_the_residual_stream_has_the_precision_asked_for() -> None:
 @pytest.fixture
 def blink() -> TrainConfig:
     return preset("tiny").with_changes(
-        steps=6, eval_every=2, eval_n=16, n_facts=8, eval_facts=(), batch_size=4, d_model=16, n_heads=2
+        steps=6, log_every=1, eval_every=0, eval_n=16, n_facts=8, eval_facts=(), batch_size=4, d_model=16, n_heads=2
     )
 
 
-def test_a_speedrun_stops_where_it_passes(blink: TrainConfig) -> None:
-    """At a target of 0 that is the first evaluation; at one out of reach, the schedule's end."""
+def test_a_speedrun_stops_where_it_passes(blink: TrainConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At a target of 0 that is the first look; at one out of reach, the schedule's end."""
+    monkeypatch.setattr(speedruns, "LOOK_EVERY", 2)
     passed, failed = speedrun(blink, target=0.0, n=20), speedrun(blink, target=1.01, n=20)
     assert (passed.passed, passed.steps) == (True, 2)
     assert (failed.passed, failed.steps) == (False, 6)
@@ -155,7 +160,8 @@ def test_a_speedrun_stops_where_it_passes(blink: TrainConfig) -> None:
     assert failed.milliseconds_a_step == pytest.approx(1000 * failed.training_seconds / 6)
 
 
-def test_a_kept_run_goes_on_to_its_end(blink: TrainConfig, tmp_path: Path) -> None:
+def test_a_kept_run_goes_on_to_its_end(blink: TrainConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(speedruns, "LOOK_EVERY", 2)
     kept = speedrun(blink, target=0.0, n=20, keep=tmp_path / "run")
     assert kept.steps == 2
     final = train(blink).model.state_dict()

@@ -19,6 +19,7 @@ from icalgebra.train.distributed import choose_device
 from icalgebra.train.loop import Record, train
 from icalgebra.vocabulary import FACT_LENGTH
 
+LOOK_EVERY, LOOK_N = 100, 512  # steps between two looks at the hold-out accuracy, and sequences a look
 BLOCK = 10  # steps between two looks at the clock, which make the device wait
 
 
@@ -56,10 +57,12 @@ def speedrun(
     asked: list[tuple[Record, Estimate, float]] = []  # with the seconds in all until then
 
     def passes(record: Record, model: Transformer) -> bool:
-        """Ask the n fresh sequences only when the running evaluation says that it may be worth it."""
-        if record["kind"] != "evaluation" or (asked and asked[-1][1].value >= target):
+        """A look at few sequences says whether all n are worth asking."""
+        done = bool(asked) and asked[-1][1].value >= target
+        last = record["step"] == config.steps
+        if record["kind"] != "train" or done or not (last or record["step"] % LOOK_EVERY == 0):
             return False
-        if record["holdout"] < target - 0.01 and record["step"] < config.steps:
+        if not last and fresh_accuracy(model, config, min(n, LOOK_N)).value < target - 0.01:
             return False
         found = fresh_accuracy(model, config, n)
         asked.append((record, found, time.perf_counter() - begun))
