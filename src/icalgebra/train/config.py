@@ -55,8 +55,8 @@ class TrainConfig:
     residual: Literal["fp32", "bf16"] = option("fp32", "precision of the residual stream under autocast")
     float8: bool = option(False, "8-bit products in the forward pass of the MLPs (Hopper chips and later)")
     matmul: Literal["highest", "high", "medium"] = option("high", "precision of fp32 products (high: TF32)")
-    compile: Literal["none", "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"] = option(
-        "default", "torch.compile's mode"
+    compile: Literal["none", "default", "tuned", "reduce-overhead", "max-autotune"] = option(
+        "default", "torch.compile's mode; tuned: the default, its kernels tried in several shapes"
     )
     cuda_graphs: bool = option(True, "record a step once and replay it (one CUDA device)")
     # measurement

@@ -25,9 +25,10 @@ def orthogonalised(matrices: Tensor) -> Tensor:
     if tall:
         x = x.mT
     x = x / x.norm(dim=(1, 2), keepdim=True).clamp(min=1e-7)
+    one = torch.eye(x.shape[1], dtype=x.dtype, device=x.device)
     for _ in range(STEPS):
         gram = x @ x.mT
-        x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
+        x = torch.baddbmm(a * one + b * gram, gram, gram, alpha=c) @ x  # adding a·x itself would copy it first
     return x.mT if tall else x
 
 
