@@ -130,7 +130,26 @@ EXPERIMENTS: dict[str, Experiment] = {
         quick={"n": 32, "n_facts": 100},
         full={"n": 200, "n_facts": 200},
     ),
-}
+    "subspaces": Experiment(
+        "icalgebra.experiments.subspaces",
+        "Are closure and elimination sets kept in subspaces?",
+        about_model=True,
+        seconds=55,
+        quick={"n": 400, "n_test": 150, "n_sides": 100, "n_sweep": 200, "n_line": 5000, "steps": 150, "steps_sweep": 80,
+               "n_seeds": 1, "size": 16, "sizes": (2, 8, 16, 32), "sites": "last", "n_facts": 20},
+        full={"n": 2000, "n_test": 2000, "n_sides": 2000, "n_sweep": 2000, "n_line": 50_000, "steps": 250,
+              "steps_sweep": 250, "n_seeds": 3, "size": 16, "sizes": (2, 4, 6, 8, 10, 12, 16, 20, 24, 32),
+              "sites": "all", "n_facts": 20},
+    ),
+    "probes": Experiment(
+        "icalgebra.experiments.probes",
+        "What do the subspaces say about single variables?",
+        about_model=True,
+        seconds=20,
+        quick={"n": 400, "steps": 150, "size": 16, "n_train": 400, "n_test": 200, "n_facts": 20},
+        full={"n": 2000, "steps": 250, "size": 16, "n_train": 2000, "n_test": 2000, "n_facts": 20},
+    ),
+}  # fmt: skip
 
 
 def experiment(name: str) -> Experiment:

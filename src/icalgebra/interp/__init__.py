@@ -9,5 +9,7 @@ directions.py  principal directions and steering along them
 cases.py       sequences with what their queries are about; pairs and planted facts
 heads.py       roles of heads, found by what they do
 ablation.py    what a set of heads is worth: necessary for what, sufficient for what
+subspaces.py   subspaces that carry a set from run to run, fitted by exchanging them
+probes.py      one logistic probe a variable inside a subspace
 adapters.py    the same model for other tools (extras)
 """

@@ -59,8 +59,8 @@ def random_vectors(d: int, k: int, seed: int) -> Float[Tensor, "d k"]:
     return torch.geqrf(drawn)[0].float()
 
 
-def random_bases(like: Tensor, k: int, n: int, seed: int) -> Float[Tensor, "n d k"]:
-    """Bases of n uniform subspaces: what any subspace of that size would do."""
+def random_bases(like: Float[Tensor, "... d"], k: int, n: int, seed: int) -> Float[Tensor, "n d k"]:
+    """Bases of n uniform subspaces of the space of `like`: what any subspace of that size would do."""
     vectors = torch.stack([random_vectors(like.shape[-1], k, 1000 * seed + i) for i in range(n)])
     return householder(vectors).to(like)
 

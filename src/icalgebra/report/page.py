@@ -23,6 +23,8 @@ from icalgebra.figures import distributions as distributions_figures
 from icalgebra.figures import heads as heads_figures
 from icalgebra.figures import identity as identity_figures
 from icalgebra.figures import model_coverage as model_coverage_figures
+from icalgebra.figures import probes as probes_figures
+from icalgebra.figures import subspaces as subspaces_figures
 from icalgebra.figures import svg
 from icalgebra.figures import training as training_figures
 from icalgebra.figures import unseen_structures as unseen_figures
@@ -91,6 +93,26 @@ SECTIONS = (
         },
     ),
     Section("heads", (), {"roles": heads_figures.roles, "worth": heads_figures.worth}),
+    Section(
+        "subspaces",
+        ("L2", "L3"),
+        {
+            "curves": subspaces_figures.curves,
+            "controls": subspaces_figures.controls,
+            "closure_sweep": subspaces_figures.closure_sweep,
+            "elimination_sweep": subspaces_figures.elimination_sweep,
+            "heads": subspaces_figures.heads,
+        },
+    ),
+    Section(
+        "probes",
+        ("L4",),
+        {
+            "accuracy": probes_figures.accuracy,
+            "unembedding": probes_figures.unembedding,
+            "among_probes": probes_figures.among_probes,
+        },
+    ),
 )
 
 
