@@ -27,7 +27,8 @@ def test_sets_answers_and_target_from_the_text(kind: str, identity: bool, world:
     rows = zip(pairs.source.texts(), pairs.base.texts(), pairs.targets, identities(pairs.source),
                identities(pairs.base), strict=True)  # fmt: skip
     for source, base, target, source_e, base_e in rows:
-        (source_context, source_query, source_answer), (base_context, base_query, base_answer) = read(source), read(base)
+        source_context, source_query, source_answer = read(source)
+        base_context, base_query, base_answer = read(base)
         assert len(source_context) == len(base_context) == 19
         assert list(cancel(source_context, source_query)) == [source_answer]
         assert list(cancel(base_context, base_query)) == [base_answer]

@@ -48,7 +48,7 @@ def runs(model: Transformer) -> PairRuns:
     return run_pairs(model, PAIRS, keys=True)
 
 
-# --- bases ------------------------------------------------------------------------------------------------------------
+# --- bases ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("d, k", [(32, 1), (32, 7), (256, 16), (16, 16)])
@@ -95,7 +95,7 @@ def test_random_bases_are_seeded_and_lie_anywhere() -> None:
     assert overlap(drawn[0], drawn[0]) == pytest.approx(1.0, abs=1e-5)
 
 
-# --- exchanging ---------------------------------------------------------------------------------------------------------
+# --- exchanging -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("site", SITES)
@@ -128,7 +128,7 @@ def test_hits_count_counterfactual_answers(model: Transformer, runs: PairRuns) -
     np.testing.assert_array_equal(hits(model, runs, SITES[0], bases), predicted == PAIRS.targets[:, None])
 
 
-# --- fitting ------------------------------------------------------------------------------------------------------------
+# --- fitting --------------------------------------------------------------------------------------------------------
 
 
 def losses(model: Transformer, runs: PairRuns, site: str, bases: torch.Tensor) -> torch.Tensor:

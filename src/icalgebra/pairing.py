@@ -96,9 +96,7 @@ def fill_pairs(tokens, assignments, structures, targets, key, start, world, fitt
             target = variables[order - 1 if law.swap == SWAP_CLOSURE else order]
             met &= law.identity or (target != names[1, x[1]] and target != names[1, y[1]])
             for side in range(2):
-                met = met and draw_context(
-                    state, world, law, s, x[side], y[side], names[side], planted, contexts[side]
-                )
+                met = met and draw_context(state, world, law, s, x[side], y[side], names[side], planted, contexts[side])
             if met:
                 break
         if not met:

@@ -24,7 +24,7 @@ class Interp:
     """Look inside a model: the roles of its heads, how it copies, recognises the identity, keeps sets of variables."""
 
     what: tyro.conf.Positional[Literal["heads", "copying", "identity", "subspaces", "probes"]]
-    """heads: who has which role and what that is worth; copying: K1–K3; identity: I1–I3; subspaces: L2–L3; probes: L4."""
+    """heads: who has which role, what that is worth; copying: K1–K3; identity: I1–I3; subspaces: L2, L3; probes: L4."""
     model: tyro.conf.Positional[str] = "small"
     """A shipped model's name, a run folder, a checkpoint folder or a .safetensors file."""
     out: Path = Path("build/interp")

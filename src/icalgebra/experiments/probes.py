@@ -12,6 +12,7 @@ Controls: the same probes in random subspaces of the same size, in the whole spa
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -77,7 +78,9 @@ def _subspace(subject: Subject, kind: str, n: int, steps: int, size: int, n_fact
 Labelled = tuple[np.ndarray, np.ndarray]  # activations [n, d] and members [n, N]
 
 
-def _data(subject: Subject, law: str, n_train: int, n_test: int, n_facts: int, seed: int) -> dict[str, dict[str, Labelled]]:
+def _data(
+    subject: Subject, law: str, n_train: int, n_test: int, n_facts: int, seed: int
+) -> dict[str, dict[str, Labelled]]:
     """Final attention outputs of fresh sequences with the set of each kind, to learn from and to be judged on."""
     tokens = _tokens(subject, law, n_train + n_test, n_facts, seed)
     run = traces(subject.model, tokens[:, :-1])
@@ -111,7 +114,7 @@ def _accuracies(name: str, probes: Probes, test: Labelled) -> Values:
 
 
 def _balanced(probes: Probes, test: Labelled) -> Estimate:
-    """Members and others count the same: 50 % is what a probe reaches that knows nothing; the spread is of variables."""
+    """Members and others count the same, so that knowing nothing gives 50 %; the spread is over variables."""
     says, members = probes.says(test[0]), test[1]
     usable = members.any(0) & ~members.all(0)
     inside = (says & members).sum(0)[usable] / members.sum(0)[usable]
@@ -119,14 +122,16 @@ def _balanced(probes: Probes, test: Labelled) -> Estimate:
     return mean((inside + outside) / 2)
 
 
-def _controls(
-    name: str, kind: str, data: dict[str, Labelled], spaces: dict[str, np.ndarray], seed: int
-) -> Values:
+def _controls(name: str, kind: str, data: dict[str, Labelled], spaces: dict[str, np.ndarray], seed: int) -> Values:
     """The same probes elsewhere: random subspaces, the other set's subspace, the whole space."""
     (other,) = [item for item in KINDS if item != kind]
     d, size = spaces[kind].shape
     random = random_bases(torch.zeros(d), size, N_RANDOM, seed).double().numpy()
-    elsewhere = {"random": random, "other_subspace": [spaces[other]], "whole_space": [np.eye(d)]}
+    elsewhere: dict[str, Sequence[np.ndarray]] = {
+        "random": list(random),
+        "other_subspace": [spaces[other]],
+        "whole_space": [np.eye(d)],
+    }
     values = {}
     for place, bases in elsewhere.items():
         rights = [train_probes(*data["train"], basis).right(*data["test"]) for basis in bases]

@@ -271,7 +271,7 @@ def _heads(subject: Subject, runs: PairRuns, bases: dict[str, Tensor], plan: Pla
 
 @dataclass(frozen=True)
 class Sweep:
-    """Accuracies as values and as a table by component, layer and size; the best size where the last attention reads."""
+    """Accuracies, also as a table by component, layer and size; the best size at the input of the last attention."""
 
     values: Values
     table: dict[str, dict[str, list[float]]]

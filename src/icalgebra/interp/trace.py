@@ -177,9 +177,10 @@ def _past(run: Trace, layer: int) -> tuple[Tensor, Tensor]:
     return run.keys[layer], run.values[layer]
 
 
-def batch_size(model: Transformer) -> int:
-    """Sequences at a time: enough for the machine, few enough for its memory."""
-    return 8 if model.unembedding.device.type == "cpu" else 64
+def batch_size(model: Transformer, length: int = 1000) -> int:
+    """Sequences of so many tokens at a time: enough for the machine, few enough for its memory."""
+    tokens = 8000 if model.unembedding.device.type == "cpu" else 64_000
+    return max(1, tokens // length)
 
 
 def on_device(model: Transformer, tokens: np.ndarray) -> Int[Tensor, "n T"]:
@@ -195,7 +196,7 @@ def traces(model: Transformer, prompts: np.ndarray, *, keys: bool = False, patte
     """The traces of any number of prompts, a batch at a time."""
     parts = [
         trace(model, on_device(model, prompts[rows]), keys=keys, pattern=pattern)
-        for rows in chunks(len(prompts), batch_size(model))
+        for rows in chunks(len(prompts), batch_size(model, prompts.shape[1]))
     ]
     return joined(parts)
 
