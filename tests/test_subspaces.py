@@ -176,3 +176,14 @@ def test_principal_directions_hold_most_of_the_differences(model: Transformer, r
     varying = runs.difference(site) - runs.difference(site).mean(0)
     others = random_bases(model.unembedding, 4, 20, seed=0)
     assert (varying @ basis).square().sum() > (varying @ others).square().sum((1, 2)).max()
+
+
+def test_runs_taken_in_parts_are_the_same_runs(
+    model: Transformer, runs: PairRuns, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("icalgebra.interp.trace.batch_size", lambda model, length: 7)
+    parts = run_pairs(model, PAIRS, keys=True)
+    assert [layer.shape for layer in parts.base.keys] == [layer.shape for layer in runs.base.keys]
+    for site in SITES:
+        torch.testing.assert_close(parts.difference(site), runs.difference(site), atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(parts.base.values[1], runs.base.values[1], atol=1e-5, rtol=1e-4)

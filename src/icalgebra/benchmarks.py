@@ -153,8 +153,9 @@ def subspaces(seed: int) -> dict[str, Any]:
     begin = perf_counter()
     train, test = (run_pairs(model, counterfactual_pairs("closure", n, seed=seed, stream=stream))
                    for n, stream in ((2000, "bench"), (400, "bench/fresh")))  # fmt: skip
+    test.base.logits.cpu()  # waits for the device
     between = perf_counter()
-    basis = fit(model, train, site, (16,), seed=seed).of(16).cpu()  # .cpu() waits for the device
+    basis = fit(model, train, site, (16,), seed=seed).of(16).cpu()
     end = perf_counter()
     accuracy = hits(model, test, site, basis.to(model.unembedding.device)).mean()
     unit = f"s ({model.unembedding.device.type})"
