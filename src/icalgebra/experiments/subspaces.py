@@ -53,7 +53,7 @@ class Plan:
 
     n: int
     n_test: int
-    n_sides: int  # pairs to fit on, and fresh ones, of left and right elimination
+    n_sides: int  # pairs of left, and of right, elimination to fit on
     n_sweep: int
     n_line: int  # hold-out queries behind the dotted line
     steps: int
@@ -71,9 +71,6 @@ class Plan:
         d = subject.model.config.d_model
         fitting = tuple(k for k in sizes if k <= d)
         return Plan(sizes=fitting, size=min(size, d), n_facts=subject.facts(n_facts), seed=seed, **settings)
-
-    def of_sides(self) -> Plan:
-        return replace(self, n=self.n_sides, n_test=self.n_sides)
 
     def of_seed(self, place: int) -> Plan:
         """Other pairs and another start."""
@@ -118,7 +115,7 @@ def run(tier: str, seed: int, subject: Subject, **settings: Any) -> Result:
         curves={f"{kind}.{_flag(identity)}": _curve(found) for (kind, identity), found in fits.items()},
         details={"sweep": {kind: found.table for kind, found in swept.items()},
                  "best_size": {kind: found.best_size for kind, found in swept.items()},
-                 "n_layers": subject.model.config.n_layers, "d_model": subject.model.config.d_model},
+                 "heads": _heads_inside(values), "d_model": subject.model.config.d_model},
         model_hash=subject.hash,
     )  # fmt: skip
 
@@ -192,7 +189,7 @@ def _controls(subject: Subject, name: str, setting: Setting, basis: Tensor, plan
     }
     return {
         f"{name}.train": share(_hits(subject, setting.train, basis)),
-        f"{name}.random": mean(random.mean(axis=1)),
+        f"{name}.random": share(random.mean(axis=1)),
         f"{name}.principal": share(_hits(subject, test, principal_basis(setting.train, site, plan.size))),
         f"{name}.whole": share(_hits(subject, test, whole)),
         f"{name}.unchanged": share(answered["base"] == setting.fresh.targets),
@@ -244,7 +241,7 @@ def _cross(subject: Subject, settings: dict[str, Setting], closure: Tensor, elim
 
 def _sides(subject: Subject, both: Tensor, pairs_of_both: Setting, plan: Plan) -> Values:
     """Subspaces for eliminations by the row, by the column and by both, each tried on the pairs of each."""
-    settings = {side: prepare(subject, f"{side} elimination", False, plan.of_sides()) for side in SIDES}
+    settings = {side: prepare(subject, f"{side} elimination", False, replace(plan, n=plan.n_sides)) for side in SIDES}
     bases = {side: main_fit(subject, setting, plan).of(plan.size) for side, setting in settings.items()}
     runs = {"both": pairs_of_both.test, **{side: setting.test for side, setting in settings.items()}}
     return {
@@ -264,6 +261,22 @@ def _heads(subject: Subject, runs: PairRuns, bases: dict[str, Tensor], plan: Pla
         for name, shares in inside.items()
         for head in range(shares.shape[1])
     }
+
+
+def _heads_inside(values: Values) -> dict[str, list[str]]:
+    """The heads with more than twice as much inside a subspace as inside a random one, the fullest first."""
+    names = [
+        key.removeprefix("head.").removesuffix(".random")
+        for key in values
+        if key.endswith(".random") and "head." in key
+    ]
+
+    def inside(name: str, kind: str) -> float:
+        return values[f"head.{name}.{kind}"].value
+
+    found = {kind: [name for name in names if inside(name, kind) > 2 * inside(name, "random")] for kind in KINDS}
+    ranked = {kind: sorted(heads, key=lambda name: -inside(name, kind)) for kind, heads in found.items()}
+    return {**ranked, "both": [name for name in names if all(name in heads for heads in found.values())]}
 
 
 # --- the sweep ------------------------------------------------------------------------------------------------------

@@ -11,7 +11,10 @@ from icalgebra.figures.panels import number_map, titled
 from icalgebra.results import Result
 
 KINDS = {"closure": COLOURS["copy"], "elimination": COLOURS["cancel"]}
-FLAGS = {"no_identity": ("without identity facts", COLOURS["associate"]), "identity": ("with", COLOURS["cancel"])}
+FLAGS = {
+    "no_identity": ("without identity facts", COLOURS["associate"]),
+    "identity": ("with identity facts", COLOURS["cancel"]),
+}
 BARS = {
     "": "fitted", "shuffled": "fitted to shuffled targets", "principal": "principal directions", "random": "random",
     "whole": "whole space",
@@ -68,7 +71,7 @@ def controls(result: Result) -> Figure:
     panels[0][0].invert_yaxis()
     panels[0][0].set_xlim(0, 102)
     panels[0][0].set_xlabel("interchange accuracy (%), without identity facts")
-    panels[0][0].legend(loc="lower right")
+    panels[0][0].legend(loc="center right", frameon=False)
     _sides(panels[0][1], result)
     return figure
 
@@ -91,7 +94,7 @@ def _sides(panel: Any, result: Result) -> None:
 
 def heads(result: Result) -> Figure:
     """The share of what varies of each final-layer head's output inside the two subspaces, and in a random one."""
-    figure, panels = axes(1, 1, (9.0, 2.4))
+    figure, panels = axes(1, 1, (9.0, 2.7))
     panel = panels[0][0]
     keys = [key for key in result.values if key.startswith("head.")]
     names = list(dict.fromkeys(key.split(".", 1)[1].rsplit(".", 1)[0] for key in keys))
@@ -103,5 +106,5 @@ def heads(result: Result) -> Figure:
     panel.set_xticks(range(len(names)), names)
     panel.set_xlabel("head")
     panel.set_ylabel("share inside (%)")
-    panel.legend(ncols=3)
+    legend_below(figure, panels, 3)
     return figure
