@@ -22,7 +22,7 @@ from icalgebra.counterfactuals import counterfactual_pairs
 from icalgebra.distributions import sample
 from icalgebra.evaluate import share
 from icalgebra.experiments.subject import Subject
-from icalgebra.experiments.subspaces import KINDS, last_attention, pairs_of
+from icalgebra.experiments.subspace_fits import KINDS, last_attention, pairs_of
 from icalgebra.experiments.values import holds
 from icalgebra.interp.probes import Probes, cosines, off_diagonal, sets_of_queries, train_probes
 from icalgebra.interp.subspaces import fit, random_bases, run_pairs

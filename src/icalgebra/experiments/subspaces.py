@@ -9,7 +9,6 @@ layer's attention output, MLP output and residual stream.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -17,10 +16,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from icalgebra.counterfactuals import Pairs, counterfactual_pairs
 from icalgebra.distributions import sample
 from icalgebra.evaluate import share
 from icalgebra.experiments.subject import Subject
+from icalgebra.experiments.subspace_fits import KINDS, Plan, Setting, flag_name, last_attention, main_fit, prepare
 from icalgebra.experiments.values import exactly
 from icalgebra.interp.lens import head_results
 from icalgebra.interp.subspaces import (
@@ -30,9 +29,9 @@ from icalgebra.interp.subspaces import (
     fit,
     hits,
     overlap,
+    predictions,
     principal_basis,
     random_bases,
-    run_pairs,
     share_inside,
     site_name,
 )
@@ -40,50 +39,8 @@ from icalgebra.results import Curve, Result
 from icalgebra.statistics import Estimate, mean
 
 Values = dict[str, Estimate]
-KINDS = ("closure", "elimination")
 SIDES = ("left", "right")
 N_RANDOM = 8  # random subspaces behind each control
-WATCHED = 250  # fresh pairs behind each point of a training curve
-POINTS = 25  # points of a training curve
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How much of everything: pairs to fit on and fresh ones, steps, seeds, and the sizes and places of the sweep."""
-
-    n: int
-    n_test: int
-    n_sides: int  # pairs of left, and of right, elimination to fit on
-    n_sweep: int
-    n_line: int  # hold-out queries behind the dotted line
-    steps: int
-    steps_sweep: int
-    n_seeds: int
-    size: int
-    sizes: tuple[int, ...]
-    sites: str  # of the sweep: `last` or `all`
-    n_facts: int
-    seed: int
-
-    @staticmethod
-    def of(subject: Subject, seed: int, sizes: Sequence[int], size: int, n_facts: int, **settings: Any) -> Plan:
-        """No subspace larger than the space, no more facts than the model knows."""
-        d = subject.model.config.d_model
-        fitting = tuple(k for k in sizes if k <= d)
-        return Plan(sizes=fitting, size=min(size, d), n_facts=subject.facts(n_facts), seed=seed, **settings)
-
-    def of_seed(self, place: int) -> Plan:
-        """Other pairs and another start."""
-        return replace(self, seed=self.seed + 1000 * place)
-
-
-@dataclass(frozen=True)
-class Setting:
-    """Pairs of one kind: those to fit on, and fresh ones to judge by."""
-
-    train: PairRuns
-    test: PairRuns
-    fresh: Pairs
 
 
 def run(tier: str, seed: int, subject: Subject, **settings: Any) -> Result:
@@ -96,10 +53,10 @@ def run(tier: str, seed: int, subject: Subject, **settings: Any) -> Result:
     values: Values = {"holdout.not_identity": _not_identity(subject, plan)}
     for (kind, identity), setting in prepared.items():
         values |= _accuracy(subject, kind, identity, setting, bases[kind, identity], plan)
-        values |= _controls(subject, f"{kind}.{_flag(identity)}", setting, bases[kind, identity], plan)
+        values |= _controls(subject, f"{kind}.{flag_name(identity)}", setting, bases[kind, identity], plan)
     for kind, setting in plain.items():
         values |= _shuffled(subject, kind, setting, plan)
-    values |= _failures(subject, prepared["elimination", True], bases["elimination", True])
+        values |= _failures(subject, kind, prepared[kind, True], bases[kind, True])
     values |= _cross(subject, plain, bases["closure", False], bases["elimination", False])
     values |= _sides(subject, bases["elimination", False], plain["elimination"], plan)
     values |= _heads(subject, plain["closure"].test, {kind: bases[kind, False] for kind in KINDS}, plan)
@@ -112,7 +69,7 @@ def run(tier: str, seed: int, subject: Subject, **settings: Any) -> Result:
         config={**asdict(plan), "world": subject.world.to_dict()},
         command=f"icalgebra reproduce --only subspaces --tier {tier} --model {subject.name} --seed {seed}",
         values=values | swept["closure"].values | swept["elimination"].values,
-        curves={f"{kind}.{_flag(identity)}": _curve(found) for (kind, identity), found in fits.items()},
+        curves={f"{kind}.{flag_name(identity)}": _curve(found) for (kind, identity), found in fits.items()},
         details={"sweep": {kind: found.table for kind, found in swept.items()},
                  "best_size": {kind: found.best_size for kind, found in swept.items()},
                  "heads": _heads_inside(values), "d_model": subject.model.config.d_model},
@@ -120,39 +77,8 @@ def run(tier: str, seed: int, subject: Subject, **settings: Any) -> Result:
     )  # fmt: skip
 
 
-def _flag(identity: bool) -> str:
-    return "identity" if identity else "no_identity"
-
-
 def _curve(found: Fit) -> Curve:
     return Curve.of_hits(np.stack([seen[:, 0] for seen in found.watched], 1), found.steps)
-
-
-def pairs_of(subject: Subject, kind: str, identity: bool, part: str, n: int, n_facts: int, seed: int) -> Pairs:
-    """Parts (train, test) are disjoint streams; with identity facts they are others than without them."""
-    stream = f"subspaces/{part}/{_flag(identity)}"
-    return counterfactual_pairs(kind, n, n_facts, seed, subject.world, identity=identity, stream=stream)
-
-
-def prepare(subject: Subject, kind: str, identity: bool, plan: Plan, keys: bool = False) -> Setting:
-    """Both runs of all pairs."""
-    train, fresh = (
-        pairs_of(subject, kind, identity, part, n, plan.n_facts, plan.seed)
-        for part, n in (("train", plan.n), ("test", plan.n_test))
-    )
-    return Setting(run_pairs(subject.model, train, keys=keys), run_pairs(subject.model, fresh, keys=keys), fresh)
-
-
-def last_attention(subject: Subject) -> str:
-    return site_name("attention", subject.model.config.n_layers - 1)
-
-
-def main_fit(subject: Subject, setting: Setting, plan: Plan) -> Fit:
-    """The published fit: one subspace at the final attention output, with its training curve."""
-    return fit(
-        subject.model, setting.train, last_attention(subject), (plan.size,), steps=plan.steps, seed=plan.seed,
-        watched=setting.test[:WATCHED], every=max(1, plan.steps // POINTS),
-    )  # fmt: skip
 
 
 def _hits(subject: Subject, runs: PairRuns, basis: Tensor) -> np.ndarray:
@@ -175,7 +101,7 @@ def _accuracy(subject: Subject, kind: str, identity: bool, setting: Setting, bas
         other = plan.of_seed(place)
         again = prepare(subject, kind, identity, other)
         reached.append(_hits(subject, again.test, main_fit(subject, again, other).of(plan.size)))
-    name = f"{kind}.{_flag(identity)}"
+    name = f"{kind}.{flag_name(identity)}"
     return {name: share(np.concatenate(reached)), **{f"{name}.seed.{i}": share(hit) for i, hit in enumerate(reached)}}
 
 
@@ -187,7 +113,10 @@ def _controls(subject: Subject, name: str, setting: Setting, basis: Tensor, plan
         part: getattr(test, part).logits[:, : model.config.n_variables].argmax(-1).cpu().numpy()
         for part in ("source", "base")
     }
+    predicted = predictions(model, test, site, basis)[:, 0]
     return {
+        f"{name}.still_base": share(predicted == setting.fresh.base.answers),
+        f"{name}.becomes_source": share(predicted == setting.fresh.source.answers),
         f"{name}.train": share(_hits(subject, setting.train, basis)),
         f"{name}.random": share(random.mean(axis=1)),
         f"{name}.principal": share(_hits(subject, test, principal_basis(setting.train, site, plan.size))),
@@ -215,16 +144,16 @@ def _with_other_targets(runs: PairRuns, seed: int) -> PairRuns:
     return replace(runs, targets=runs.targets[order.to(runs.targets.device)])
 
 
-def _failures(subject: Subject, setting: Setting, basis: Tensor) -> Values:
-    """Failures of the elimination subspace with identity facts: how many are identity cases, and of which kind."""
+def _failures(subject: Subject, kind: str, setting: Setting, basis: Tensor) -> Values:
+    """Failures of a subspace where identity facts are allowed: how many are identity cases, and of which sort."""
     hit, cases = _hits(subject, setting.test, basis), setting.fresh.identity_cases
     any_case = np.any(list(cases.values()), axis=0)
-    values = {"elimination.pairs_identity": share(any_case)}
+    values = {f"{kind}.pairs_identity": share(any_case)}
     if not hit.all():
-        values["elimination.failures_identity"] = share(any_case[~hit])
+        values[f"{kind}.failures_identity"] = share(any_case[~hit])
     for name, rows in {**cases, "none": ~any_case}.items():
         if rows.any():
-            values[f"elimination.case.{name}"] = share(hit[rows])
+            values[f"{kind}.case.{name}"] = share(hit[rows])
     return values
 
 
