@@ -26,6 +26,7 @@ from icalgebra.interp.subspaces import (
     site_name,
 )
 from icalgebra.interp.trace import on_device, resume
+from icalgebra.model.checkpoints import load_model
 from icalgebra.model.transformer import ModelConfig, Transformer
 from icalgebra.world import World
 
@@ -187,3 +188,14 @@ def test_runs_taken_in_parts_are_the_same_runs(
     for site in SITES:
         torch.testing.assert_close(parts.difference(site), runs.difference(site), atol=1e-5, rtol=1e-4)
     torch.testing.assert_close(parts.base.values[1], runs.base.values[1], atol=1e-5, rtol=1e-4)
+
+
+def test_in_the_shipped_model_a_fit_beats_its_controls() -> None:
+    shipped = load_model("small")
+    train, fresh = (run_pairs(shipped, counterfactual_pairs("closure", n, seed=n)) for n in (120, 40))
+    site = site_name("attention", 3)
+    found = hits(shipped, fresh, site, fit(shipped, train, site, (16,), steps=60).of(16)).mean()
+    random = hits(shipped, fresh, site, random_bases(shipped.unembedding, 16, 4, seed=0)).mean()
+    principal = hits(shipped, fresh, site, principal_basis(train, site, 16)).mean()
+    assert found > 0.4
+    assert max(random, principal) < 0.15
