@@ -19,7 +19,7 @@ STOREYS = [
     "errors files statistics axioms vocabulary randomness random_tables structures table_files",
     "world sequences texts",
     "solvers",
-    "cells planting sampler distributions dataset",
+    "cells planting sampler distributions pairing counterfactuals dataset",
     "oracle model",
     "evaluate evaluate_by_facts results",
     "train",

@@ -137,6 +137,31 @@ def patching(seed: int) -> dict[str, Any]:
     return {"pairs_per_second": 2 / fast, "over_loop": looped / fast, "over_plain": plain / fast, "unit": "pairs/s"}
 
 
+def subspaces(seed: int) -> dict[str, Any]:
+    """One closure subspace of the shipped model: 16 dimensions, 2000 pairs of 20 facts, 250 steps; then fresh pairs.
+
+    On CUDA where there is one. `runs_s` are the forward passes of all pairs, made once for every site and size.
+    """
+    from icalgebra.counterfactuals import counterfactual_pairs
+    from icalgebra.interp.subspaces import fit, hits, run_pairs, site_name
+    from icalgebra.model.checkpoints import load_model
+    from icalgebra.train.distributed import choose_device
+
+    model = load_model("small", choose_device(None))
+    site = site_name("attention", model.config.n_layers - 1)
+    fit(model, run_pairs(model, counterfactual_pairs("closure", 16)), site, (16,), steps=2)  # warm up
+    begin = perf_counter()
+    train, test = (run_pairs(model, counterfactual_pairs("closure", n, seed=seed, stream=stream))
+                   for n, stream in ((2000, "bench"), (400, "bench/fresh")))  # fmt: skip
+    test.base.logits.cpu()  # waits for the device
+    between = perf_counter()
+    basis = fit(model, train, site, (16,), seed=seed).of(16).cpu()
+    end = perf_counter()
+    accuracy = hits(model, test, site, basis.to(model.unembedding.device)).mean()
+    unit = f"s ({model.unembedding.device.type})"
+    return {"fit_s": end - between, "runs_s": between - begin, "accuracy": float(accuracy), "unit": unit}
+
+
 def processor_time(work: Callable[[], Any]) -> float:
     begin = process_time()
     work()
@@ -150,6 +175,7 @@ BENCHMARKS: dict[str, Callable[[int], dict[str, Any]]] = {
     "oracle": oracle,
     "branches": branches,
     "patching": patching,
+    "subspaces": subspaces,
 }
 
 

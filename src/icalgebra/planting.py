@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from icalgebra.cells import packed
+from icalgebra.cells import draw_from, packed
 from icalgebra.randomness import below, partial_shuffle
 
 
@@ -60,6 +60,30 @@ def needed_for_cancel(state, world, s, x, y, names, n_context, planted):
         # x stands in every row fact and y in every column fact, so they are shown where they are the answer.
         if shown or (answer == x and n_rows > 0) or (answer == y and n_columns > 0):
             return n_planted
+
+
+@njit(cache=True)
+def needed_in_line(world, s, x, y, names, n_context, in_row, planted):
+    """All facts of x's row (or of y's column) but the query, where they fit and show the answer as an operand."""
+    order, answer = world.orders[s], world.tables[s, x, y]
+    given, moving = (x, y) if in_row else (y, x)
+    if order - 1 > n_context or (answer == moving and answer != given):
+        return 0
+    n_planted = 0
+    for w in range(order):
+        if w != moving:
+            left, right = (x, w) if in_row else (w, y)
+            planted[n_planted] = packed(names[left], names[right], names[world.tables[s, left, right]])
+            n_planted += 1
+    return n_planted
+
+
+@njit(cache=True)
+def fill_context(state, planted, n_planted, context):
+    """The planted facts alone, each at least once, repeated at random up to the context's length and shuffled."""
+    draw_from(state, planted, n_planted, context, n_planted)
+    context[:n_planted] = planted[:n_planted]
+    partial_shuffle(state, context, len(context))
 
 
 @njit(cache=True)

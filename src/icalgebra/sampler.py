@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from icalgebra.cells import draw_from, fill_cells, packed, remove_cell, write_fact
-from icalgebra.planting import needed_for_associate, needed_for_cancel
+from icalgebra.planting import fill_context, needed_for_associate, needed_for_cancel
 from icalgebra.randomness import below, partial_shuffle, row_state, uniform
 from icalgebra.solvers.kernels import bit, by_cancellation, by_identity, learn, nothing_known
 from icalgebra.vocabulary import FACT_LENGTH
@@ -155,13 +155,10 @@ def assign(state, world, slots, count, how, query_place, variable_of):
 @njit(cache=True)
 def plant(state, law, planted, n_planted, context):
     """Put the needed facts into the context: alone, repeated and shuffled, or at random places of what is there."""
-    n_context = len(context)
     if not law.embedded:
-        draw_from(state, planted, n_planted, context, n_planted)
-        context[:n_planted] = planted[:n_planted]
-        partial_shuffle(state, context, n_context)
+        fill_context(state, planted, n_planted, context)
         return
-    places = np.arange(n_context)
+    places = np.arange(len(context))
     partial_shuffle(state, places, n_planted)
     for i in range(n_planted):
         context[places[i]] = planted[i]

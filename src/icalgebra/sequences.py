@@ -87,6 +87,12 @@ class Sequences:
             offsets += orders[slot]
         return found
 
+    def identity_queries(self) -> np.ndarray:
+        """For every row whether an operand of its query is the identity, bool [n]."""
+        operands = self.facts[:, -1, :2].astype(np.int64)
+        left, right = np.take_along_axis(self.identity_variables(), operands, axis=1).T
+        return left | right
+
     def records(self) -> Iterator[dict[str, Any]]:
         """One plain dictionary a sequence, for JSON lines."""
         letters = self.world.vocabulary.variables

@@ -21,10 +21,13 @@ from icalgebra.train.distributed import choose_device
 
 @dataclass(frozen=True)
 class Interp:
-    """Look inside a model: roles of heads, copying, the identity, closure and cancellation."""
+    """Look inside a model: roles of heads, copying, the identity, closure, cancellation, subspaces, probes."""
 
-    what: tyro.conf.Positional[Literal["heads", "copying", "identity", "closure", "cancellation"]]
-    """heads: roles and what they are worth; copying: K1–K3; identity: I1–I3; closure: L1; cancellation: L5."""
+    what: tyro.conf.Positional[
+        Literal["heads", "copying", "identity", "closure", "cancellation", "subspaces", "probes"]
+    ]
+    """heads: roles and their worth; copying: K1–K3; identity: I1–I3; closure: L1; cancellation: L5; subspaces: L2, L3;
+    probes: L4."""
     model: tyro.conf.Positional[str] = "small"
     """A shipped model's name, a run folder, a checkpoint folder or a .safetensors file."""
     out: Path = Path("build/interp")

@@ -7,8 +7,6 @@ paper's listing, whatever their answer (train_any), and only where the answer is
 
 from __future__ import annotations
 
-import numpy as np
-
 from icalgebra.distributions import sample
 from icalgebra.results import Curve, Result
 from icalgebra.sequences import Sequences
@@ -55,6 +53,4 @@ def _copyable(covered: Coverage, k: int) -> Estimate:
 
 def _not_identity(holdout: Sequences) -> Estimate:
     """The share of held-out queries in which neither operand is an identity."""
-    operands = holdout.facts[:, -1, :2].astype(np.int64)
-    with_identity = np.take_along_axis(holdout.identity_variables(), operands, axis=1).any(axis=1)
-    return proportion(int((~with_identity).sum()), len(holdout))
+    return proportion(int((~holdout.identity_queries()).sum()), len(holdout))

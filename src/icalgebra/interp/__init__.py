@@ -11,5 +11,7 @@ heads.py       roles of heads, found by what they do
 closure.py     variables that belong together, and how logits spread over a set of them
 cancellation.py facts that rule answers out: attention on them, change of their answers
 ablation.py    what a set of heads is worth: necessary for what, sufficient for what
+subspaces.py   subspaces that carry a set from run to run, fitted by exchanging them
+probes.py      one logistic probe a variable inside a subspace
 adapters.py    the same model for other tools (extras)
 """

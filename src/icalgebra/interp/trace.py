@@ -6,8 +6,9 @@ no forward pass. It resumes from the residual stream of the last token and the k
     run = trace(model, tokens, keys=True)                                      # one forward pass
     resume(model, run, {"blocks.2.attn.hook_z": change}, variants=8)           # [n, 8, d_vocab], a few small products
 
-A change gets values with an axis of variants behind the batch, [n, variants, …], and may treat each differently: all
-heads of a layer, all doses of a direction, all sizes of a subspace go through in one batch. Gradients flow.
+A change gets values with an axis of variants behind the batch and may treat each differently: all heads of a layer, all
+doses of a direction, all sizes of a subspace go through in one batch. Until the first change the axis has length one,
+[n, 1, …], since nothing differs yet; the change spreads it. Gradients flow.
 """
 
 from __future__ import annotations
@@ -142,7 +143,7 @@ def resume(
     """The logits at the last position if the named points had other values there."""
     first = min((_layer_of(name) for name in changes), default=model.config.n_layers - 1)
     cos, sin = (part[-1:] for part in model.angles(run.length, None))
-    x = _spread(run.resid_pre[:, first], variants)
+    x = run.resid_pre[:, first, None]
     for layer in range(first, model.config.n_layers):
         block = blocks(model)[layer]
 
@@ -152,12 +153,12 @@ def resume(
 
         x = at("hook_resid_pre", x)
         if layer == first and f"blocks.{layer}.hook_resid_pre" not in changes:
-            z = _spread(run.z[:, layer], variants)  # nothing has moved yet
+            z = run.z[:, layer, None]  # nothing has moved yet
         else:
             z, _ = attend(block, x, *_past(run, layer), cos, sin)
         x = at("hook_resid_mid", x + at("hook_attn_out", block.attn.o(at("attn.hook_z", z).flatten(-2))))
         x = at("hook_resid_post", x + at("hook_mlp_out", block.mlp(block.ln2(x))))
-    return F.linear(model.ln_final(x), model.unembedding)
+    return F.linear(model.ln_final(x), model.unembedding).expand(-1, variants, -1)
 
 
 def resumable(name: str) -> bool:
@@ -176,13 +177,10 @@ def _past(run: Trace, layer: int) -> tuple[Tensor, Tensor]:
     return run.keys[layer], run.values[layer]
 
 
-def _spread(value: Tensor, variants: int) -> Tensor:
-    return value[:, None].expand(-1, variants, *value.shape[1:])
-
-
-def batch_size(model: Transformer) -> int:
-    """Sequences at a time: enough for the machine, few enough for its memory."""
-    return 8 if model.unembedding.device.type == "cpu" else 64
+def batch_size(model: Transformer, length: int = 1000) -> int:
+    """Sequences of so many tokens at a time: enough for the machine, few enough for its memory."""
+    tokens = 8000 if model.unembedding.device.type == "cpu" else 64_000
+    return max(1, tokens // length)
 
 
 def on_device(model: Transformer, tokens: np.ndarray) -> Int[Tensor, "n T"]:
@@ -194,18 +192,20 @@ def chunks(n: int, size: int) -> Iterator[slice]:
     return (slice(begin, min(n, begin + size)) for begin in range(0, n, size))
 
 
-def traces(model: Transformer, prompts: np.ndarray, *, pattern: bool = False) -> Trace:
-    """The traces of any number of prompts, a batch at a time, without keys."""
+def traces(model: Transformer, prompts: np.ndarray, *, keys: bool = False, pattern: bool = False) -> Trace:
+    """The traces of any number of prompts, a batch at a time."""
     parts = [
-        trace(model, on_device(model, prompts[rows]), pattern=pattern)
-        for rows in chunks(len(prompts), batch_size(model))
+        trace(model, on_device(model, prompts[rows]), keys=keys, pattern=pattern)
+        for rows in chunks(len(prompts), batch_size(model, prompts.shape[1]))
     ]
     return joined(parts)
 
 
 def joined(parts: list[Trace]) -> Trace:
-    """Traces without keys as one."""
+    """Traces as one."""
     names = ("resid_pre", "z", "attn_out", "resid_final", "logits")
     together: dict[str, Any] = {name: torch.cat([getattr(part, name) for part in parts]) for name in names}
+    together |= {name: [torch.cat(layer) for layer in zip(*(getattr(part, name) for part in parts))]
+                 for name in ("keys", "values")}  # fmt: skip
     patterns = [part.pattern for part in parts if part.pattern is not None]
     return Trace(**together, pattern=torch.cat(patterns) if patterns else None, length=parts[0].length)

@@ -28,6 +28,8 @@ from icalgebra.figures import heads as heads_figures
 from icalgebra.figures import identity as identity_figures
 from icalgebra.figures import mixing as mixing_figures
 from icalgebra.figures import model_coverage as model_coverage_figures
+from icalgebra.figures import probes as probes_figures
+from icalgebra.figures import subspaces as subspaces_figures
 from icalgebra.figures import svg
 from icalgebra.figures import training as training_figures
 from icalgebra.figures import unseen_structures as unseen_figures
@@ -107,6 +109,26 @@ SECTIONS = (
             "strips": cancellation_figures.strips,
             "attention": cancellation_figures.attention,
             "attend_and_demote": cancellation_figures.attend_and_demote,
+        },
+    ),
+    Section(
+        "subspaces",
+        ("L2", "L3"),
+        {
+            "curves": subspaces_figures.curves,
+            "controls": subspaces_figures.controls,
+            "closure_sweep": subspaces_figures.closure_sweep,
+            "elimination_sweep": subspaces_figures.elimination_sweep,
+            "heads": subspaces_figures.heads,
+        },
+    ),
+    Section(
+        "probes",
+        ("L4",),
+        {
+            "accuracy": probes_figures.accuracy,
+            "unembedding": probes_figures.unembedding,
+            "among_probes": probes_figures.among_probes,
         },
     ),
     Section(

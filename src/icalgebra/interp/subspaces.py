@@ -1,0 +1,216 @@
+"""Subspaces that carry a set: fitted so that exchanging them between two runs gives the counterfactual answer.
+
+A base run gets W·source + (I − W)·base at one site of its last position, W = Q Qᵀ the projection on a subspace. Q is
+orthonormal by construction: a product of Householder reflections, of which the vectors are fitted. All sizes of one
+site are fitted in one batch, as variants of the same resumed runs; each has its own loss, so none sees the others.
+The forward passes are made once, in `run_pairs`; a step repeats only what lies behind the site, at one position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from icalgebra.counterfactuals import Pairs
+from icalgebra.interp.directions import principal
+from icalgebra.interp.patching import value_of
+from icalgebra.interp.trace import Trace, chunks, resume, traces
+from icalgebra.model.transformer import Transformer
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Int
+
+LEARNING_RATE, STEPS = 0.05, 250  # the published fit: Adam on the full batch
+COMPONENTS = {"attention": "hook_attn_out", "MLP": "hook_mlp_out", "residual": "hook_resid_post"}
+
+
+def site_name(component: str, layer: int) -> str:
+    return f"blocks.{layer}.{COMPONENTS[component]}"
+
+
+# --- orthonormal bases ----------------------------------------------------------------------------------------------
+
+
+def householder(vectors: Float[Tensor, "... d k"]) -> Float[Tensor, "... d k"]:
+    """The first k columns of H_1 … H_k; H_i reflects at the vector (0, …, 0, 1, what stands below the diagonal).
+
+    In the compact form I − V T Vᵀ, and in double precision: the basis is orthonormal however far the vectors have gone.
+    The first j columns depend on the first j reflections alone.
+    """
+    k = vectors.shape[-1]
+    unit = torch.eye(vectors.shape[-2], k, dtype=torch.float64, device=vectors.device)
+    v = vectors.double().tril(-1) + unit
+    products = v.mT @ v
+    inverse_t = products.triu(1) + torch.diag_embed(products.diagonal(dim1=-2, dim2=-1) / 2)
+    q = unit - v @ torch.linalg.solve_triangular(inverse_t, v[..., :k, :].mT, upper=True)
+    return q.to(vectors.dtype)
+
+
+def random_vectors(d: int, k: int, seed: int) -> Float[Tensor, "d k"]:
+    """Reflections whose basis is uniform over all bases; those of a smaller k are the first of a larger one."""
+    drawn = torch.randn(d, d, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)[:k].T
+    return torch.geqrf(drawn)[0].float()
+
+
+def random_bases(like: Float[Tensor, "... d"], k: int, n: int, seed: int) -> Float[Tensor, "n d k"]:
+    """Bases of n uniform subspaces of the space of `like`: what any subspace of that size would do."""
+    vectors = torch.stack([random_vectors(like.shape[-1], k, 1000 * seed + i) for i in range(n)])
+    return householder(vectors).to(like)
+
+
+def principal_basis(runs: PairRuns, site: str, k: int) -> Float[Tensor, "1 d k"]:
+    """The principal directions of the differences between source and base: where the runs differ most."""
+    return principal(runs.difference(site), k).directions.T[None]
+
+
+# --- pairs of runs, and exchanging a subspace between them ----------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PairRuns:
+    """Both runs of every pair at the last position, and the counterfactual answers."""
+
+    source: Trace
+    base: Trace
+    targets: Int[Tensor, " n"]
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    def __getitem__(self, rows: slice) -> PairRuns:
+        return PairRuns(self.source[rows], self.base[rows], self.targets[rows])
+
+    def difference(self, site: str) -> Float[Tensor, "n d_model"]:
+        return value_of(self.source, site) - value_of(self.base, site)
+
+
+def run_pairs(model: Transformer, pairs: Pairs, *, keys: bool = False) -> PairRuns:
+    """keys: for sites from which a later attention can be reached."""
+    targets = torch.as_tensor(pairs.targets, device=model.unembedding.device)
+    return PairRuns(traces(model, pairs.source.prompts), traces(model, pairs.base.prompts, keys=keys), targets)
+
+
+def exchanged(
+    model: Transformer, runs: PairRuns, site: str, bases: Float[Tensor, "variants d k"]
+) -> Float[Tensor, "n variants d_vocab"]:
+    """Logits of the base runs with the source's part in each subspace; a column of zeros spans nothing."""
+    inside = torch.einsum("nd,vdk->nvk", runs.difference(site), bases)
+    moved = torch.einsum("nvk,vdk->nvd", inside, bases)
+    return resume(model, runs.base, {site: lambda value: value + moved}, len(bases))
+
+
+@torch.no_grad()
+def predictions(
+    model: Transformer, runs: PairRuns, site: str, bases: Float[Tensor, "variants d k"]
+) -> Int[np.ndarray, "n variants"]:
+    """The variable that each exchange makes the base run predict."""
+    parts = [
+        exchanged(model, runs[rows], site, bases)[..., : model.config.n_variables].argmax(-1)
+        for rows in chunks(len(runs), _rows(model, len(bases)))
+    ]
+    return torch.cat(parts).cpu().numpy()
+
+
+def hits(model: Transformer, runs: PairRuns, site: str, bases: Tensor) -> Bool[np.ndarray, "n variants"]:
+    """Interchange accuracy, pair by pair: is the counterfactual answer predicted?"""
+    return predictions(model, runs, site, bases) == runs.targets.cpu().numpy()[:, None]
+
+
+def _rows(model: Transformer, variants: int) -> int:
+    """Pairs at a time: as many as the caches of a processor, or the memory of an accelerator, like."""
+    return max(1, (256 if model.unembedding.device.type == "cpu" else 32_768) // variants)
+
+
+# --- fitting --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Bases by size, padded with columns of zeros; hits on the watched pairs at some steps."""
+
+    sizes: tuple[int, ...]
+    bases: Float[Tensor, "variants d k"]
+    steps: list[int]
+    watched: list[Bool[np.ndarray, "n variants"]]
+
+    def of(self, size: int) -> Float[Tensor, "1 d size"]:
+        return self.bases[self.sizes.index(size), None, :, :size]
+
+
+def fit(
+    model: Transformer,
+    runs: PairRuns,
+    site: str,
+    sizes: Sequence[int],
+    *,
+    steps: int = STEPS,
+    seed: int = 0,
+    watched: PairRuns | None = None,
+    every: int = 10,
+) -> Fit:
+    """Fit one subspace of each size at a site: full-batch Adam on the cross entropy of the counterfactual answers.
+
+    Every fit makes all its steps. `watched` pairs are looked at before every `every`-th step and after the last.
+    """
+    start = random_vectors(model.config.d_model, max(sizes), seed).to(model.unembedding.device)
+    vectors = start.repeat(len(sizes), 1, 1).requires_grad_()
+    used = torch.arange(max(sizes), device=start.device) < torch.tensor(sizes, device=start.device)[:, None]
+    optimiser = torch.optim.Adam([vectors], lr=LEARNING_RATE)
+    seen: dict[int, np.ndarray] = {}
+
+    def bases() -> Tensor:
+        return householder(vectors) * used[:, None]
+
+    for step in range(steps):
+        if watched is not None and step % every == 0:
+            seen[step] = hits(model, watched, site, bases().detach())
+        with quick_products():
+            vectors.grad = _gradient(model, runs, site, bases(), vectors)
+        optimiser.step()
+    final = bases().detach()
+    if watched is not None:
+        seen[steps] = hits(model, watched, site, final)
+    return Fit(tuple(sizes), final, list(seen), list(seen.values()))
+
+
+def _gradient(model: Transformer, runs: PairRuns, site: str, bases: Tensor, vectors: Tensor) -> Tensor:
+    """Of the mean loss of every variant: first to the bases, some pairs at a time, then once to the vectors."""
+    leaves, total = bases.detach().requires_grad_(), torch.zeros_like(bases)
+    for rows in chunks(len(runs), _rows(model, len(bases))):
+        logits = exchanged(model, runs[rows], site, leaves)
+        wanted = runs.targets[rows, None].expand(-1, len(bases))
+        loss = F.cross_entropy(logits.flatten(0, 1), wanted.flatten(), reduction="sum") / len(runs)
+        total += torch.autograd.grad(loss, leaves)[0]
+    return torch.autograd.grad(bases, vectors, total)[0]
+
+
+@contextmanager
+def quick_products() -> Iterator[None]:
+    """TF32 on CUDA while gradients are computed: a step's direction need not be exact. Accuracies are, and use fp32."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
+# --- what a subspace holds ------------------------------------------------------------------------------------------
+
+
+def overlap(one: Float[Tensor, "d k"], other: Float[Tensor, "d k"]) -> float:
+    """The share of one subspace that lies in the other: the mean squared cosine of the principal angles."""
+    return float((one.T @ other).square().sum() / one.shape[1])
+
+
+def share_inside(values: Float[Tensor, "n ... d"], basis: Float[Tensor, "d k"]) -> Float[Tensor, "n ..."]:
+    """How much of each value's distance from the mean lies in a subspace (squared lengths)."""
+    varying = values - values.mean(0)
+    return (varying @ basis).square().sum(-1) / varying.square().sum(-1).clamp(min=1e-12)
