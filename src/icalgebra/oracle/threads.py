@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numba import get_num_threads
 
-SMALLEST = 8  # rows a part: below that a thread costs more than it brings
+SMALLEST = 2  # rows a part: one row would cost more to hand over than to count
 
 
 def share_rows(kernel: Callable[..., Any], n: int, *arguments: Any) -> None:
