@@ -2,6 +2,7 @@
 
 import json
 import re
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,10 @@ from icalgebra.claims import Claim, load_claims
 from icalgebra.cli.main import main
 from icalgebra.experiments import run_experiment
 from icalgebra.experiments.coverage import run
+from icalgebra.figures.compact import compact
+from icalgebra.report.numbers import number
 from icalgebra.report.page import build_report
-from icalgebra.results import Result, read_result, write_result
+from icalgebra.results import Result, read_result, read_results, write_result
 from icalgebra.statistics import Estimate
 
 
@@ -90,6 +93,69 @@ def test_the_page_is_self_contained_and_shows_what_was_measured(tmp_path: Path, 
     value = small_coverage.values["p7.train_any.copy"].scaled(100)
     assert f"{value.value:.1f} %" in html
     assert "not measured" in html
+
+
+# Numbers that stand in a template: the paper's own where no claim states them, and sizes that never change.
+TYPED = {
+    199: "context sizes a curve goes over, and branches",
+    24: "facts in the test of causes; hours of the released code",
+    9.6: "hours of the released code",
+    1.157: "seconds a step of the released code",
+    30_000: "steps to 99 % in the paper",
+    75_000: "the same",
+    10_000: "where the published curve rises from",
+    12_000: "where it has risen",
+    60_000: "steps of the paper's sweep",
+    250: "the paper's steps of a fit",
+    0.001: "difference of two published curves",
+    40: "bounds of a plateau; Table 2",
+    60: "bounds of a plateau",
+    21: "a figure's number",
+}
+
+
+def numbers_in(text: str) -> set[float]:
+    found = re.findall(r"(?<![\w.#])(?:\d{1,3}(?: \d{3})+|\d*\.?\d+)", text)
+    return {float(item.replace(" ", "")) for item in found}
+
+
+def test_no_measured_number_is_typed_into_a_template() -> None:
+    """What is not filled in from a result is the paper's, as claims.toml or Table 2 states it, or a fixed size."""
+    package = files("icalgebra")
+    stated = numbers_in(package.joinpath("claims.toml").read_text(encoding="utf-8"))
+    published = json.loads(package.joinpath("published.json").read_text(encoding="utf-8"))
+    tables = numbers_in(json.dumps({name: part for name, part in published.items() if name != "figures"}))
+    allowed = stated | tables | set(TYPED) | set(range(21))
+    for template in package.joinpath("report/templates").iterdir():
+        text = re.sub(r"<style>.*?</style>", "", template.read_text(encoding="utf-8"), flags=re.S)
+        words = re.sub(r"<[^>]*>", " ", re.sub(r"\{\{.*?\}\}|\{%.*?%\}", " ", text, flags=re.S))
+        assert numbers_in(words) <= allowed, (template.name, numbers_in(words) - allowed)
+
+
+def test_the_page_of_the_committed_results(tmp_path: Path) -> None:
+    """Every section that has a result is there with its findings, in 4 MB, and asks for nothing outside."""
+    committed = Path(__file__).parents[1] / "results"
+    page = build_report(tmp_path, None, committed).read_text(encoding="utf-8")
+    assert len(page.encode()) < 4_000_000
+    assert not re.search(r"(?:src|href)=\"(?!#|data:)", page.replace('xlink:href="#', ""))
+    for result in read_results(committed):
+        assert f'id="{result.experiment}"' in page
+    ceiling = read_result(committed / "full" / "data" / "ceiling.json").values["p7.holdout.ceiling"]
+    assert number(ceiling.scaled(100), "%") in page[page.index('id="findings"') :]
+
+
+def test_numbers_have_no_sign_where_they_are_nothing() -> None:
+    assert number(Estimate(-0.04, -0.2, 0.04, 10), "%", interval=True).startswith("0.0 % ")
+    assert "[-0.2, 0.0]" in number(Estimate(-0.04, -0.2, 0.04, 10), "%")
+
+
+def test_a_compact_drawing_keeps_its_words_and_its_turns() -> None:
+    drawing = (
+        '<svg><metadata>who</metadata><g id="line2d_12"/><text transform="rotate(-0 1 2)">at 1.23456 s</text>'
+        '<path d="M 1.234567 20.000001 \nL 30.04 20.0 \nL 31.04 20.0 \nL 32.04 20.0 \nL 40.123456 9.87654 \n"/></svg>'
+    )
+    kept = '<svg><text>at 1.23456 s</text><path d="M 1.23 20.0 L 30.04 20.0 L 32.04 20.0 L 40.1 9.88 "/></svg>'
+    assert compact(drawing) == kept
 
 
 def test_fresh_results_come_before_committed_ones(tmp_path: Path, small_coverage: Result) -> None:

@@ -52,7 +52,7 @@ class Claim:
     @property
     def rule_text(self) -> str:
         return {
-            "within": f"interval within ± {self.threshold:g} of it",
+            "within": f"the interval comes within ± {self.threshold:g} of it",
             "at_least": f"at least {self.threshold:g}",
             "at_most": f"at most {self.threshold:g}",
             "holds": "it holds",

@@ -17,6 +17,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
+from icalgebra.figures.compact import compact
 from icalgebra.results import Curve
 
 # One colour a mechanism throughout, in the paper's order: green, purple, yellow, red, blue; black: published.
@@ -95,4 +96,4 @@ def svg(figure: Figure) -> str:
         figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     plt.close(figure)
     drawn = text.getvalue()
-    return drawn[drawn.index("<svg") :]
+    return compact(drawn[drawn.index("<svg") :])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from icalgebra import __version__
-from icalgebra.claims import load_claims
-from icalgebra.errors import InputError
+from icalgebra.claims import Claim, load_claims
 from icalgebra.experiments import EXPERIMENTS
 from icalgebra.figures import accuracy_by_facts as by_facts_figures
 from icalgebra.figures import architecture as architecture_figures
@@ -34,9 +34,9 @@ from icalgebra.figures import svg
 from icalgebra.figures import training as training_figures
 from icalgebra.figures import unseen_structures as unseen_figures
 from icalgebra.files import write_text
+from icalgebra.report.numbers import Measured, number, shower
 from icalgebra.report.store import Judged, Store
 from icalgebra.results import Result
-from icalgebra.statistics import Estimate
 
 Draw = Callable[[Result], Any]
 DIGITS = {"%": 1, "steps": 0, "nats": 4}  # two for any other unit
@@ -51,6 +51,18 @@ class Section:
     figures: dict[str, Draw]
     title: str = ""  # where it is not the experiment's
 
+
+# By the letter their rows begin with.
+FAMILIES = {
+    "B": "behaviour",
+    "C": "coverage and distributions",
+    "K": "copying",
+    "I": "the identity",
+    "L": "closure, cancellation, subspaces, probes",
+    "P": "phases of training",
+    "S": "architecture and mixing",
+    "O": "the ceiling",
+}
 
 SECTIONS = (
     Section("training", ("B3",), {"holdout": training_figures.holdout, "skills": training_figures.skills}),
@@ -154,8 +166,10 @@ def build_report(out: Path, fresh: Path | None, committed: Path | None) -> Path:
     html = environment.get_template("page.html.jinja").render(
         version=__version__,
         sections=[section for section in sections if section],
-        judged=judged,
+        judged=by_claim(judged),
+        families=families(judged),
         verdicts=Counter(item.verdict for item in judged),
+        measured=Measured(store),
         missing=[name for name in EXPERIMENTS if not store.models(name)],
         results=store.all(),
     )
@@ -183,36 +197,30 @@ def _render(environment: Environment, section: Section, store: Store, judged: li
         "name": section.experiment,
         "title": section.title or EXPERIMENTS[section.experiment].title,
         "bodies": bodies,
-        "judged": [item for item in judged if item.claim.row in section.rows and item.ours is not None],
+        "judged": by_claim([item for item in judged if item.claim.row in section.rows and item.ours is not None]),
     }
+
+
+def by_claim(judged: list[Judged]) -> list[tuple[Claim, list[Judged]]]:
+    """Each claim once, with every model's verdict on it."""
+    return [(claim, list(items)) for claim, items in groupby(judged, key=lambda item: item.claim)]
+
+
+def families(judged: list[Judged]) -> dict[str, dict[str, Counter[str]]]:
+    """Verdicts counted by family of claims and model."""
+    counts: dict[str, dict[str, Counter[str]]] = {title: {} for title in FAMILIES.values()}
+    for item in judged:
+        counts[FAMILIES[item.claim.row[0]]].setdefault(item.model, Counter())[item.verdict] += 1
+    return counts
 
 
 def _context(section: Section, result: Result) -> dict[str, Any]:
     """What a section's template can use: the result lets it choose its words, numbers are written by show alone."""
-    return {"result": result, "show": _shower(result), "figures": _drawn(section, result)}
+    return {"result": result, "show": shower(result), "figures": _drawn(section, result)}
 
 
 def _drawn(section: Section, result: Result) -> dict[str, Markup]:
     return {name: Markup(svg(draw(result))) for name, draw in section.figures.items()}
-
-
-def _shower(result: Result) -> Callable[..., Markup]:
-    """In a template, show('p7.train.copy') writes a measured value with its interval; the number is never typed in."""
-
-    def show(key: str, unit: str = "%", interval: bool = True) -> Markup:
-        if key not in result.values:
-            raise InputError(f"the report asks for {key!r}, which {result.experiment}.json does not hold")
-        return Markup(number(result.values[key].scaled(100) if unit == "%" else result.values[key], unit, interval))
-
-    return show
-
-
-def number(estimate: Estimate, unit: str = "", interval: bool = True) -> str:
-    """'68.1 % [67.6, 68.5]'"""
-    digits = DIGITS.get(unit, 2)
-    text = f"{estimate.value:.{digits}f}" + (" %" if unit == "%" else "")
-    bounds = f' <span class="interval">[{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]</span>'
-    return text + (bounds if interval else "")
 
 
 def _environment() -> Environment:
