@@ -16,6 +16,7 @@ from icalgebra.experiments.course import Course, Scores, course_of, measured_rol
 from icalgebra.experiments.dynamics import summarised
 from icalgebra.results import Result, provenance, read_result, result_path, write_result
 from icalgebra.train import TrainConfig, preset, train
+from icalgebra.train.distributed import choose_device, device_name
 
 
 def trained(config: TrainConfig, n_roles: int, role_n: int, device: str | None) -> Course:
@@ -83,7 +84,7 @@ def result(courses: list[Course], given: argparse.Namespace, seconds: float) -> 
         f"--points {given.points} --n {given.n} --roles {given.roles} --role-n {given.role_n}"
     )
     found = summarised(courses, given.preset, "full", 0, sizes, command)
-    return Result(**{**vars(found), "provenance": provenance(seconds)})
+    return Result(**{**vars(found), "provenance": provenance(seconds, device_name(choose_device(given.device)))})
 
 
 if __name__ == "__main__":

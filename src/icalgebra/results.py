@@ -105,7 +105,7 @@ def read_results(folder: Path) -> list[Result]:
     return [read_result(path) for path in sorted(folder.glob("*/*/*.json"))]
 
 
-def provenance(seconds: float) -> dict[str, Any]:
+def provenance(seconds: float, device: str = "cpu") -> dict[str, Any]:
     """Where and when: the part of a result that differs from run to run."""
     return {
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -113,7 +113,7 @@ def provenance(seconds: float) -> dict[str, Any]:
         "commit": _commit(),
         "version": __version__,
         "python": platform.python_version(),
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores" + (f", {device}" if device != "cpu" else ""),
     }
 
 

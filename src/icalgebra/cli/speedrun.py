@@ -15,8 +15,8 @@ from icalgebra.figures.training import RELEASED_STEP_SECONDS
 from icalgebra.results import Result, provenance, write_result
 from icalgebra.statistics import mean
 from icalgebra.train import TrainConfig, preset
-from icalgebra.train.distributed import choose_device
-from icalgebra.train.speedrun import device_name, speedrun, time_steps, warm_up
+from icalgebra.train.distributed import choose_device, device_name
+from icalgebra.train.speedrun import speedrun, time_steps, warm_up
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class SpeedrunCommand:
     def _write(self, result: Result) -> None:
         if self.out:
             seconds = result.details["warm_up_seconds"] + sum(run["seconds_in_all"] for run in result.details["runs"])
-            write_result(self.out, replace(result, provenance=provenance(seconds)))
+            write_result(self.out, replace(result, provenance=provenance(seconds, result.details["device"])))
 
     def _show(self, result: Result) -> None:
         a_step = result.values["milliseconds_a_step"].value

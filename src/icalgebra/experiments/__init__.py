@@ -7,7 +7,7 @@ An experiment is run(tier, seed, **settings) -> Result; one about a model also g
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from time import perf_counter
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 from icalgebra.errors import InputError, unknown
 from icalgebra.experiments.subject import Runs, Subject
 from icalgebra.results import Result, provenance
+from icalgebra.train.distributed import device_name
 
 
 @dataclass(frozen=True)
@@ -237,4 +238,5 @@ def run_experiment(
     about: dict[str, Any] = {"subject": subject} if chosen.about_model else {}
     about |= {"runs": runs} if chosen.about_runs else {}
     result = run(tier=tier, seed=seed, **about, **chosen.settings(tier))
-    return Result(**{**vars(result), "provenance": provenance(perf_counter() - begin)})
+    device = device_name(subject.device) if subject else "cpu"
+    return replace(result, provenance=provenance(perf_counter() - begin, device))

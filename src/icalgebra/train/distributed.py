@@ -59,6 +59,10 @@ def joined_ranks(device: str | None) -> Iterator[tuple[Ranks, torch.device]]:
         dist.destroy_process_group()
 
 
+def device_name(device: torch.device) -> str:
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+
+
 def choose_device(name: str | None, local_rank: int = 0) -> torch.device:
     """The named device, or CUDA where there is one."""
     if name is None:

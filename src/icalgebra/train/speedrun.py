@@ -15,7 +15,7 @@ from icalgebra.model.checkpoints import as_predictor
 from icalgebra.model.transformer import ModelConfig, Transformer
 from icalgebra.statistics import Estimate
 from icalgebra.train.config import TrainConfig
-from icalgebra.train.distributed import choose_device
+from icalgebra.train.distributed import choose_device, device_name
 from icalgebra.train.loop import Record, train
 from icalgebra.vocabulary import FACT_LENGTH
 
@@ -99,10 +99,6 @@ def time_steps(config: TrainConfig, steps: int, device: str | None = None) -> np
 
     train(quiet, device=device, callback=mark)
     return 1000 * np.diff(marks) / BLOCK
-
-
-def device_name(device: torch.device) -> str:
-    return torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
 
 
 def warm_up(config: TrainConfig, device: str | None) -> float:
