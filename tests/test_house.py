@@ -132,9 +132,10 @@ def test_importing_data_imports_no_torch(statement):
 def test_the_readmes_example_runs_as_written(capsys):
     (example,) = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
     exec(compile(example, "README.md", "exec"), {})
-    model, mechanism, oracle = (float(line) for line in capsys.readouterr().out.split())
-    assert 0 <= mechanism <= oracle <= 1
-    assert 0 <= model <= 1
+    mechanism, oracle, model, *effects = (float(x) for x in re.findall(r"-?\d*\.?\d+", capsys.readouterr().out))
+    assert 0 <= mechanism < model <= oracle <= 1
+    assert len(effects) == 32
+    assert max(effects) > 0.2  # some head copies
 
 
 def test_every_public_name_is_there():
@@ -142,6 +143,10 @@ def test_every_public_name_is_there():
 
     assert all(getattr(icalgebra, name) is not None for name in icalgebra.__all__)
     assert set(icalgebra.__all__) <= set(dir(icalgebra))
+    readme = (ROOT / "README.md").read_text()
+    for name in icalgebra.__all__:
+        assert f"`{name}`" in readme, f"the README does not list {name}"
+        assert isinstance(getattr(icalgebra, name), dict) or getattr(icalgebra, name).__doc__, f"{name} says nothing"
     with pytest.raises(AttributeError, match="nonsense"):
         _ = icalgebra.nonsense
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from icalgebra.experiments.coverage import run
 from icalgebra.figures.compact import compact
 from icalgebra.report.numbers import number
 from icalgebra.report.page import build_report
+from icalgebra.report.store import Store
 from icalgebra.results import Result, read_result, read_results, write_result
 from icalgebra.statistics import Estimate
 
@@ -165,6 +167,21 @@ def test_fresh_results_come_before_committed_ones(tmp_path: Path, small_coverage
     html = build_report(tmp_path, tmp_path / "fresh", tmp_path / "committed").read_text()
     assert "seed 6" in html
     assert "seed 5" not in html
+
+
+def test_of_two_tiers_the_full_one_counts_but_another_models_does_not(tmp_path: Path, small_coverage: Result) -> None:
+    stamped = replace(small_coverage, provenance={"seconds": 1.0, "machine": "m", "commit": None}, model_hash="one")
+    write_result(tmp_path / "fresh", stamped)
+    for same, witnesses in (
+        (True, ["this run, quick tier", "committed, full tier"]),
+        (False, ["this run, quick tier"]),
+    ):
+        folder = tmp_path / f"committed_{same}"
+        write_result(folder, replace(stamped, tier="full", model_hash="one" if same else "other"))
+        (claim,) = (item for item in load_claims() if item.id == "C1.copy_p7")
+        judged = Store(tmp_path / "fresh", folder).judge(claim)
+        assert [item.origin for item in judged] == witnesses
+        assert [item.counts for item in judged] == ([False, True] if same else [True])
 
 
 def test_reproduce_command_writes_results_and_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -168,7 +168,7 @@ def build_report(out: Path, fresh: Path | None, committed: Path | None) -> Path:
         sections=[section for section in sections if section],
         judged=by_claim(judged),
         families=families(judged),
-        verdicts=Counter(item.verdict for item in judged),
+        verdicts=Counter(item.verdict for item in judged if item.counts),
         measured=Measured(store),
         missing=[name for name in EXPERIMENTS if not store.models(name)],
         results=store.all(),
@@ -209,7 +209,7 @@ def by_claim(judged: list[Judged]) -> list[tuple[Claim, list[Judged]]]:
 def families(judged: list[Judged]) -> dict[str, dict[str, Counter[str]]]:
     """Verdicts counted by family of claims and model."""
     counts: dict[str, dict[str, Counter[str]]] = {title: {} for title in FAMILIES.values()}
-    for item in judged:
+    for item in (item for item in judged if item.counts):
         counts[FAMILIES[item.claim.row[0]]].setdefault(item.model, Counter())[item.verdict] += 1
     return counts
 

@@ -22,50 +22,58 @@ class Stored:
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim with our value for one model."""
+    """A claim with our value for one model; `counts`: no better evidence about this model is at hand."""
 
     claim: Claim
     model: str
     ours: Estimate | None
     verdict: Verdict
     origin: str
+    counts: bool = True
 
 
 class Store:
-    """Results by experiment and model."""
+    """Results by experiment and model: this run's first, then the committed ones about the same model."""
 
     def __init__(self, fresh: Path | None, committed: Path | None) -> None:
-        self._found: dict[tuple[str, str], Stored] = {}
-        for folder, origin in ((committed, "committed"), (fresh, "this run")):
+        self._found: dict[tuple[str, str], list[Stored]] = {}
+        for folder, origin in ((fresh, "this run"), (committed, "committed")):
             if folder is not None and folder.is_dir():
-                for result in read_results(folder):
-                    self._take(result, origin)
+                for result in sorted(read_results(folder), key=lambda result: result.tier):  # full before quick
+                    self._take(Stored(result, origin))
 
-    def _take(self, result: Result, origin: str) -> None:
-        """Later folders win; within one folder the full tier wins over the quick one."""
-        key = (result.experiment, result.model)
-        held = self._found.get(key)
-        if held is None or held.origin != origin or result.tier == "full":
-            self._found[key] = Stored(result, origin)
+    def _take(self, stored: Stored) -> None:
+        """One result from each folder; a committed one of another model with the same name is no witness."""
+        held = self._found.setdefault((stored.result.experiment, stored.result.model), [])
+        known = any(other.origin == stored.origin for other in held)
+        if not known and all(other.result.model_hash == stored.result.model_hash for other in held):
+            held.append(stored)
 
     def get(self, experiment: str, model: str = "data") -> Stored | None:
-        return self._found.get((experiment, model))
+        held = self._found.get((experiment, model))
+        return held[0] if held else None
 
     def models(self, experiment: str) -> list[str]:
         """The models that have results for an experiment."""
         return [model for name, model in self._found if name == experiment]
 
     def all(self) -> list[Stored]:
-        return list(self._found.values())
+        return [held[0] for held in self._found.values()]
 
     def judge(self, claim: Claim) -> list[Judged]:
-        """The claim's verdict, once for every model that was measured; once as not measured where none was."""
+        """The claim's verdict, for every model that was measured; once as not measured where none was."""
         witnesses = [model for model in self.models(claim.experiment) if model not in OTHER_WORLDS]
-        judged = [self._judge_for(claim, model) for model in witnesses]
+        judged = [item for model in witnesses for item in self._judge_for(claim, model)]
         measured = [item for item in judged if item.ours is not None]
         return measured or [Judged(claim, "", None, "not measured", "")]
 
-    def _judge_for(self, claim: Claim, model: str) -> Judged:
-        stored = self._found[(claim.experiment, model)]
+    def _judge_for(self, claim: Claim, model: str) -> list[Judged]:
+        held = self._found[(claim.experiment, model)]
+        best = next((stored for stored in held if stored.result.tier == "full"), held[0])
+        return [self._judged(claim, stored, stored is best) for stored in held]
+
+    @staticmethod
+    def _judged(claim: Claim, stored: Stored, counts: bool) -> Judged:
         ours = claim.measure(stored.result)
-        return Judged(claim, model, ours, claim.verdict(ours), f"{stored.origin}, {stored.result.tier} tier")
+        origin = f"{stored.origin}, {stored.result.tier} tier"
+        return Judged(claim, stored.result.model, ours, claim.verdict(ours), origin, counts)
