@@ -39,7 +39,7 @@ def shower(result: Result) -> Callable[..., Markup]:
 
 
 class Measured:
-    """The findings' view of all results: measured('ceiling', 'data')('p7.holdout.ceiling'), and who was measured."""
+    """The findings' view of the best evidence: measured('ceiling')('p7.holdout.ceiling'), and who was measured."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -48,13 +48,13 @@ class Measured:
         return shower(self.result(experiment, model))
 
     def result(self, experiment: str, model: str = "data") -> Result:
-        stored = self._store.get(experiment, model)
+        stored = self._store.best(experiment, model)
         if stored is None:
             raise InputError(f"the report asks for {experiment} of {model}, which has no result")
         return stored.result
 
     def has(self, experiment: str, model: str = "data") -> bool:
-        return self._store.get(experiment, model) is not None
+        return self._store.best(experiment, model) is not None
 
     def models(self, *experiments: str) -> list[str]:
         """Models of the paper's world that have results of all these experiments."""

@@ -53,6 +53,11 @@ class Store:
         held = self._found.get((experiment, model))
         return held[0] if held else None
 
+    def best(self, experiment: str, model: str = "data") -> Stored | None:
+        """The evidence that counts: the full tier's where there is one."""
+        held = self._found.get((experiment, model), [])
+        return next((stored for stored in held if stored.result.tier == "full"), held[0] if held else None)
+
     def models(self, experiment: str) -> list[str]:
         """The models that have results for an experiment."""
         return [model for name, model in self._found if name == experiment]
@@ -68,9 +73,8 @@ class Store:
         return measured or [Judged(claim, "", None, "not measured", "")]
 
     def _judge_for(self, claim: Claim, model: str) -> list[Judged]:
-        held = self._found[(claim.experiment, model)]
-        best = next((stored for stored in held if stored.result.tier == "full"), held[0])
-        return [self._judged(claim, stored, stored is best) for stored in held]
+        best = self.best(claim.experiment, model)
+        return [self._judged(claim, stored, stored is best) for stored in self._found[(claim.experiment, model)]]
 
     @staticmethod
     def _judged(claim: Claim, stored: Stored, counts: bool) -> Judged:
