@@ -19,8 +19,8 @@ from icalgebra.train import TrainConfig, preset, train
 from icalgebra.train.distributed import choose_device, device_name
 
 
-def trained(config: TrainConfig, n_roles: int, role_n: int, device: str | None) -> Course:
-    """One run from start to end, watched."""
+def trained(config: TrainConfig, n_roles: int, role_n: int, device: str | None, keep: Path | None) -> Course:
+    """One run from start to end, watched; `keep` is its run folder."""
     at = watched(config, n_roles)
     records: list[dict] = []
     scores: dict[int, Scores] = {}
@@ -33,7 +33,7 @@ def trained(config: TrainConfig, n_roles: int, role_n: int, device: str | None) 
             skills = {name: round(record[name], 2) for name in ("holdout", "copy", "identity", "cancel", "associate")}
             print(f"seed {config.seed} step {record['step']} {skills} {record['clock']['seconds']:.0f} s", flush=True)
 
-    train(config, device=device, callback=watch)
+    train(config, keep, device=device, callback=watch)
     return course_of(config, records, scores)
 
 
@@ -62,16 +62,19 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=256, help="sequences an evaluation")
     parser.add_argument("--roles", type=int, default=18, help="evaluations at which the roles of heads are scored")
     parser.add_argument("--role-n", type=int, default=24, help="sequences a role")
+    parser.add_argument("--keep", type=Path, help="a folder for the finished runs: <preset>-seed0, <preset>-seed1 …")
     parser.add_argument("--device")
     given = parser.parse_args()
     changes = {"steps": given.steps, "eval_points": given.points, "eval_n": given.n, "eval_every": 0, "eval_facts": ()}
+    changes |= {"checkpoint_every": 0}
     configs = [preset(given.preset).with_changes(**changes, seed=seed) for seed in given.seeds]
     path = result_path(given.out, "full", given.preset, "dynamics")
     begun = time.perf_counter()
     courses = kept(path, configs)
     for config in configs:
         if config not in [course.config for course in courses]:
-            courses.append(trained(config, given.roles, given.role_n, given.device))
+            keep = given.keep / f"{given.preset}-seed{config.seed}" if given.keep else None
+            courses.append(trained(config, given.roles, given.role_n, given.device, keep))
             write_result(given.out, result(courses, given, time.perf_counter() - begun))
     print(f"{path}: {len(courses)} runs, {time.perf_counter() - begun:.0f} s")
 

@@ -184,6 +184,18 @@ def test_of_two_tiers_the_full_one_counts_but_another_models_does_not(tmp_path: 
         assert [item.counts for item in judged] == ([False, True] if same else [True])
 
 
+def test_runs_that_differ_in_their_seed_stand_in_one_table(tmp_path: Path) -> None:
+    """They are no witnesses for the paper's claims and have no figures of their own."""
+    shipped = read_result(Path(__file__).parents[1] / "results" / "full" / "small" / "heads.json")
+    for model in ("small", "small-seed1"):
+        write_result(tmp_path / "results", replace(shipped, model=model))
+    html = build_report(tmp_path, None, tmp_path / "results").read_text()
+    assert html.count("Are roles stable?") == html.count("<th>small-seed1</th>") == 1
+    assert html.count("<svg") == 2
+    write_result(tmp_path / "alone", shipped)
+    assert "Are roles stable?" not in build_report(tmp_path, None, tmp_path / "alone").read_text()
+
+
 def test_reproduce_command_writes_results_and_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["reproduce", "--only", "coverage", "--out", str(tmp_path), "--json"])

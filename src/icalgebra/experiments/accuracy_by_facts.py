@@ -11,9 +11,9 @@ from dataclasses import replace
 import numpy as np
 
 from icalgebra.distributions import sample
-from icalgebra.experiments.answers import Answers, ask, result_about, within_reach
+from icalgebra.experiments.answers import Answers, ask, within_reach
 from icalgebra.experiments.decline import measure_decline, prevalence
-from icalgebra.experiments.subject import Subject
+from icalgebra.experiments.subject import Subject, result_about
 from icalgebra.results import Curve, Result
 from icalgebra.statistics import Estimate, auc, difference, predicate, proportion
 

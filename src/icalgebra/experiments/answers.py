@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from icalgebra.evaluate_by_facts import hits_by_facts
 from icalgebra.experiments.subject import Subject
 from icalgebra.oracle import Ceiling, ceiling_hits
-from icalgebra.results import Curve, Result
+from icalgebra.results import Curve
 from icalgebra.sequences import Sequences
 from icalgebra.solvers.coverage import coverage
-from icalgebra.statistics import Estimate
 from icalgebra.world import World
 
 
@@ -69,20 +67,3 @@ def asks_every(sequences: Sequences) -> bool:
 def within_reach(facts: Sequence[int], subject: Subject) -> tuple[int, ...]:
     """The numbers of facts that the model's training length covers."""
     return tuple(k for k in facts if k <= subject.config.n_facts)
-
-
-def result_about(
-    subject: Subject,
-    experiment: str,
-    tier: str,
-    seed: int,
-    config: dict[str, Any],
-    values: dict[str, Estimate],
-    curves: dict[str, Curve],
-    details: dict[str, Any],
-) -> Result:
-    """The result of an experiment about a model; a share of nothing is not a measurement and is left out."""
-    values = {key: estimate for key, estimate in values.items() if estimate.n}
-    command = f"icalgebra reproduce --tier {tier} --only {experiment} --model {subject.name} --seed {seed}"
-    config = {**config, "world": subject.world.to_dict()}
-    return Result(experiment, tier, subject.name, seed, config, command, values, curves, details, subject.hash)

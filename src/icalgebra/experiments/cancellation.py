@@ -26,7 +26,7 @@ import torch
 
 from icalgebra.errors import InputError
 from icalgebra.evaluate import share
-from icalgebra.experiments.subject import Subject
+from icalgebra.experiments.subject import Subject, result_about
 from icalgebra.experiments.values import holds
 from icalgebra.interp.ablation import other_heads, without
 from icalgebra.interp.attention import by_fact
@@ -59,19 +59,13 @@ def run(tier: str, seed: int, subject: Subject, n: int, n_ablate: int, n_facts: 
     values |= _demoting(looked["holdout"], demoters)
     sets = {"readers": readers.values(), "demoters": demoters.values(), "found": found}
     values |= _ablated(subject, {name: sorted(set(heads)) for name, heads in sets.items()}, n_ablate, n_facts, seed)
-    return Result(
-        experiment="cancellation",
-        tier=tier,
-        model=subject.name,
-        seed=seed,
-        config={"n": n, "n_ablate": n_ablate, "n_facts": n_facts, "short_facts": short_facts,
-                "world": subject.world.to_dict()},
-        command=f"icalgebra reproduce --only cancellation --tier {tier} --model {subject.name} --seed {seed}",
+    return result_about(
+        subject, "cancellation", tier, seed,
+        config={"n": n, "n_ablate": n_ablate, "n_facts": n_facts, "short_facts": short_facts},
         values=values,
         details={"readers": _named(readers), "answer_heads": _named(answer_heads), "demoters": _named(demoters),
                  "found": [head_name(head) for head in found], "tables": _tables(looked),
                  "example": _example(subject, readers, short_facts, seed)},
-        model_hash=subject.hash,
     )  # fmt: skip
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from icalgebra.distributions import sample
 from icalgebra.evaluate import share, strictly_best
 from icalgebra.evaluate_by_facts import logits_at_every_fact
-from icalgebra.experiments.subject import Subject
+from icalgebra.experiments.subject import Subject, result_about
 from icalgebra.interp import closure as c
 from icalgebra.model.checkpoints import MODEL, read_model_file
 from icalgebra.model.transformer import Transformer
@@ -50,18 +50,12 @@ def run(tier: str, seed: int, subject: Subject, n: int, n_predictive: int, n_lad
     values |= _at_few(logits, sets)
     asked = sample("holdout", max(n_predictive, n_ladder), n_facts, seed, subject.world, stream="closure/predictive")
     values |= {f"predictive.{key}": value for key, value in predictive(subject.model, asked[:n_predictive]).items()}
-    return Result(
-        experiment="closure",
-        tier=tier,
-        model=subject.name,
-        seed=seed,
-        config={"n": n, "n_predictive": n_predictive, "n_ladder": n_ladder, "n_facts": n_facts,
-                "world": subject.world.to_dict()},
-        command=f"icalgebra reproduce --only closure --tier {tier} --model {subject.name} --seed {seed}",
+    return result_about(
+        subject, "closure", tier, seed,
+        config={"n": n, "n_predictive": n_predictive, "n_ladder": n_ladder, "n_facts": n_facts},
         values=values,
         curves=_by_facts(logits, sets) | _through_training(subject, asked[:n_ladder]),
         details={"example": _example(subject, sequences)},
-        model_hash=subject.hash,
     )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from icalgebra.experiments.subject import Subject
+from icalgebra.experiments.subject import Subject, result_about
 from icalgebra.experiments.values import holds
 from icalgebra.interp.ablation import head_masks, with_heads_replaced
 from icalgebra.interp.attention import (
@@ -60,18 +60,13 @@ def run(
     values["same_head"] = holds(head == found["commute"].best, n_pairs)
     examples = _variants(subject, head, n_variants, n_facts, seed, values)
     decode = _decoded(subject, head, n_decode, n_facts, seed, values)
-    return Result(
-        experiment="copying",
-        tier=tier,
-        model=subject.name,
-        seed=seed,
+    return result_about(
+        subject, "copying", tier, seed,
         config={"n_pairs": n_pairs, "n_sets": n_sets, "n_decode": n_decode, "n_variants": n_variants,
-                "n_facts": n_facts, "world": subject.world.to_dict()},
-        command=f"icalgebra reproduce --only copying --tier {tier} --model {subject.name} --seed {seed}",
+                "n_facts": n_facts},
         values=values,
         details={"head": head_name(head), "effects": tables, "decode": decode, "examples": examples,
                  "leading": {kind: head_name(item.best) for kind, item in found.items()}},
-        model_hash=subject.hash,
     )  # fmt: skip
 
 

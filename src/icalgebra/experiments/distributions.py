@@ -6,8 +6,8 @@ import numpy as np
 
 from icalgebra.distributions import sample
 from icalgebra.evaluate import evaluation_stream, hits, share
-from icalgebra.experiments.answers import result_about, within_reach
-from icalgebra.experiments.subject import Subject
+from icalgebra.experiments.answers import within_reach
+from icalgebra.experiments.subject import Subject, result_about
 from icalgebra.oracle import credit, posterior
 from icalgebra.oracle.posteriors import Query
 from icalgebra.results import Curve, Result
@@ -38,7 +38,7 @@ def run(tier: str, seed: int, subject: Subject, n: int, facts: tuple[int, ...]) 
         values |= {f"{name}.k{k}": estimate for k, estimate in zip(facts, model, strict=True)}
         values |= {f"ceiling.{name}.k{k}": estimate for k, estimate in zip(facts, ceiling, strict=True)}
     config = {"n": n, "facts": list(facts)}
-    return result_about(subject, "distributions", tier, seed, config, values, curves, {})
+    return result_about(subject, "distributions", tier, seed, config, values, curves)
 
 
 def _best_guesses(sequences: Sequences, query: Query) -> np.ndarray:

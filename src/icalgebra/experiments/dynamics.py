@@ -56,7 +56,7 @@ SLOTS = ("left", "right", "answer")  # those with something to know
 def run(tier: str, seed: int, runs: Runs, n: int, n_facts: int) -> Result:
     """n: sequences for the scores of each role, at every checkpoint the runs have."""
     courses = [load_course(source, n, n_facts, seed, runs.device) for source in runs.sources]
-    command = f"icalgebra reproduce --only dynamics --tier {tier} --seed {seed} --runs {' '.join(runs.sources)}"
+    command = f"icalgebra reproduce --tier {tier} --only dynamics --seed {seed} --runs {' '.join(runs.sources)}"
     return summarised(courses, runs.name, tier, seed, {"n": n, "n_facts": n_facts}, command)
 
 

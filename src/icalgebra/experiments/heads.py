@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from icalgebra.evaluate import share
-from icalgebra.experiments.subject import Subject
+from icalgebra.experiments.subject import Subject, result_about
 from icalgebra.interp.ablation import other_heads, worth
 from icalgebra.interp.cases import pairs
 from icalgebra.interp.heads import ROLES, Head, RoleScores, drawer, head_name, role_scores
@@ -38,17 +38,12 @@ def run(tier: str, seed: int, subject: Subject, n: int, n_facts: int) -> Result:
     values = {f"role.{role.replace(' ', '_')}": scores[role].of(scores[role].best) for role in ROLES}
     sets = {role: scores[role].heads or [scores[role].best] for role in ROLES}
     values |= _worths(subject, sets, n, n_facts, seed)
-    return Result(
-        experiment="heads",
-        tier=tier,
-        model=subject.name,
-        seed=seed,
-        config={"n": n, "n_facts": n_facts, "world": subject.world.to_dict()},
-        command=f"icalgebra reproduce --only heads --tier {tier} --model {subject.name} --seed {seed}",
+    return result_about(
+        subject, "heads", tier, seed,
+        config={"n": n, "n_facts": n_facts},
         values=values,
         details={"roles": {role: _table(scores[role], sets[role]) for role in ROLES}},
-        model_hash=subject.hash,
-    )
+    )  # fmt: skip
 
 
 def _table(scores: RoleScores, heads: list[Head]) -> dict[str, Any]:

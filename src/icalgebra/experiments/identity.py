@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from icalgebra.evaluate import share
-from icalgebra.experiments.subject import Subject
+from icalgebra.experiments.subject import Subject, result_about
 from icalgebra.experiments.values import exactly, holds
 from icalgebra.interp.attention import attention_mass, relations
 from icalgebra.interp.cases import Cases, with_false_identity
@@ -56,19 +56,14 @@ def run(tier: str, seed: int, subject: Subject, n_pca: int, n_identity: int, n_s
     base = draw("holdout", 4 * n_steer + 64, "steer")
     base = base[base.distinct & ~base.is_identity][:n_steer]
     steered = _steering(subject, base, found["direction"], found["distance"], seed, values)
-    return Result(
-        experiment="identity",
-        tier=tier,
-        model=subject.name,
-        seed=seed,
+    return result_about(
+        subject, "identity", tier, seed,
         config={"n_pca": n_pca, "n_identity": n_identity, "n_steer": n_steer, "n_facts": n_facts,
-                "raw_dose": RAW_DOSE, "world": subject.world.to_dict()},
-        command=f"icalgebra reproduce --only identity --tier {tier} --model {subject.name} --seed {seed}",
+                "raw_dose": RAW_DOSE},
         values=values,
         curves=steered["curves"],
         details={"scatter": found["scatter"], "distance": found["distance"], "heads": heads,
                  "steered": steered["examples"]},
-        model_hash=subject.hash,
     )  # fmt: skip
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from icalgebra.distributions import sample
-from icalgebra.experiments.answers import Answers, ask, result_about
-from icalgebra.experiments.subject import Subject
+from icalgebra.experiments.answers import Answers, ask
+from icalgebra.experiments.subject import Subject, result_about
 from icalgebra.oracle import ceiling_hits, explain_entailed
 from icalgebra.results import Curve, Result
 from icalgebra.sequences import Sequences

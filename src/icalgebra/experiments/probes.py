@@ -21,7 +21,7 @@ import torch
 from icalgebra.counterfactuals import counterfactual_pairs
 from icalgebra.distributions import sample
 from icalgebra.evaluate import share
-from icalgebra.experiments.subject import Subject
+from icalgebra.experiments.subject import Subject, result_about
 from icalgebra.experiments.subspace_fits import KINDS, last_attention, pairs_of
 from icalgebra.experiments.values import holds
 from icalgebra.interp.probes import Probes, cosines, off_diagonal, sets_of_queries, train_probes
@@ -54,17 +54,12 @@ def run(
                 values |= _directions(subject, kind, probes)
                 values |= _reserved(subject, kind, probes, data[kind]["test"])
                 details[kind] = _matrices(subject, probes, data[kind]["test"])
-    return Result(
-        experiment="probes",
-        tier=tier,
-        model=subject.name,
-        seed=seed,
+    return result_about(
+        subject, "probes", tier, seed,
         config={"n": n, "steps": steps, "size": size, "n_train": n_train, "n_test": n_test,
-                "n_facts": n_facts, "world": subject.world.to_dict()},
-        command=f"icalgebra reproduce --only probes --tier {tier} --model {subject.name} --seed {seed}",
+                "n_facts": n_facts},
         values=values,
         details={**details, "variables": subject.world.vocabulary.variables, "reserved": subject.world.reserved},
-        model_hash=subject.hash,
     )  # fmt: skip
 
 

@@ -15,6 +15,8 @@ import torch
 from icalgebra.evaluate import Predictor
 from icalgebra.model.checkpoints import as_predictor, find_checkpoint
 from icalgebra.model.transformer import Transformer
+from icalgebra.results import Curve, Result
+from icalgebra.statistics import Estimate
 from icalgebra.train.config import TrainConfig
 from icalgebra.world import World
 
@@ -54,6 +56,25 @@ class Subject:
             digest.update(name.encode())
             digest.update(np.ascontiguousarray(tensor.detach().float().cpu().numpy()).tobytes())
         return digest.hexdigest()
+
+
+def result_about(
+    subject: Subject,
+    experiment: str,
+    tier: str,
+    seed: int,
+    config: dict[str, Any],
+    values: dict[str, Estimate],
+    curves: dict[str, Curve] | None = None,
+    details: dict[str, Any] | None = None,
+) -> Result:
+    """The result of an experiment about a model; a share of nothing is not a measurement and is left out."""
+    values = {key: estimate for key, estimate in values.items() if estimate.n}
+    command = f"icalgebra reproduce --tier {tier} --only {experiment} --model {subject.name} --seed {seed}"
+    config = {**config, "world": subject.world.to_dict()}
+    return Result(
+        experiment, tier, subject.name, seed, config, command, values, curves or {}, details or {}, subject.hash
+    )
 
 
 @dataclass(frozen=True)

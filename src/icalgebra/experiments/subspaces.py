@@ -18,7 +18,7 @@ from torch import Tensor
 
 from icalgebra.distributions import sample
 from icalgebra.evaluate import share
-from icalgebra.experiments.subject import Subject
+from icalgebra.experiments.subject import Subject, result_about
 from icalgebra.experiments.subspace_fits import KINDS, Plan, Setting, flag_name, last_attention, main_fit, prepare
 from icalgebra.experiments.values import exactly
 from icalgebra.interp.lens import head_results
@@ -61,19 +61,14 @@ def run(tier: str, seed: int, subject: Subject, **settings: Any) -> Result:
     values |= _sides(subject, bases["elimination", False], plain["elimination"], plan)
     values |= _heads(subject, plain["closure"].test, {kind: bases[kind, False] for kind in KINDS}, plan)
     swept = {kind: _sweep(subject, kind, setting, plan) for kind, setting in plain.items()}
-    return Result(
-        experiment="subspaces",
-        tier=tier,
-        model=subject.name,
-        seed=seed,
-        config={**asdict(plan), "world": subject.world.to_dict()},
-        command=f"icalgebra reproduce --only subspaces --tier {tier} --model {subject.name} --seed {seed}",
+    return result_about(
+        subject, "subspaces", tier, seed,
+        config=asdict(plan),
         values=values | swept["closure"].values | swept["elimination"].values,
         curves={f"{kind}.{flag_name(identity)}": _curve(found) for (kind, identity), found in fits.items()},
         details={"sweep": {kind: found.table for kind, found in swept.items()},
                  "best_size": {kind: found.best_size for kind, found in swept.items()},
                  "heads": _heads_inside(values), "d_model": subject.model.config.d_model},
-        model_hash=subject.hash,
     )  # fmt: skip
 
 

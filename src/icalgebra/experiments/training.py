@@ -7,7 +7,7 @@ from typing import Any
 from icalgebra.distributions import sample
 from icalgebra.errors import InputError
 from icalgebra.evaluate import hits, share
-from icalgebra.experiments.subject import Subject
+from icalgebra.experiments.subject import Subject, result_about
 from icalgebra.results import Curve, Result
 from icalgebra.statistics import Estimate, proportion
 from icalgebra.train.evaluation import HOLDOUTS, SKILLS
@@ -41,9 +41,8 @@ def run(tier: str, seed: int, subject: Subject, n: int) -> Result:
         "all_seconds": [record["clock"]["seconds"] for record in records],
         "tokens": [record["tokens"] for record in records],
     }
-    command = f"icalgebra reproduce --tier {tier} --only training --model {subject.name} --seed {seed}"
     config = {"n": n, "training": subject.config.to_dict()}
-    return Result("training", tier, subject.name, seed, config, command, values, curves, details, subject.hash)
+    return result_about(subject, "training", tier, seed, config, values, curves, details)
 
 
 def _share_curve(records: list[dict[str, Any]], name: str, n: int) -> Curve:

@@ -17,8 +17,8 @@ import numpy as np
 
 from icalgebra.distributions import sample
 from icalgebra.evaluate import by_slice, hits, query_structures, share, strictly_best
-from icalgebra.experiments.answers import Answers, ask, believed, result_about, within_reach
-from icalgebra.experiments.subject import Subject
+from icalgebra.experiments.answers import Answers, ask, believed, within_reach
+from icalgebra.experiments.subject import Subject, result_about
 from icalgebra.results import Curve, Result
 from icalgebra.sequences import Sequences
 from icalgebra.solvers import MECHANISMS, answer_sets

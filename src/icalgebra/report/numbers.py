@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from markupsafe import Markup
 
 from icalgebra.errors import InputError
-from icalgebra.report.store import OTHER_WORLDS, Store
+from icalgebra.report.store import OTHER_WORLDS, Store, stands_alone
 from icalgebra.results import Result
 from icalgebra.statistics import Estimate
 
@@ -58,5 +57,5 @@ class Measured:
 
     def models(self, *experiments: str) -> list[str]:
         """Models of the paper's world that have results of all these experiments."""
-        found: list[set[Any]] = [set(self._store.models(experiment)) for experiment in experiments]
+        found = [set(filter(stands_alone, self._store.models(experiment))) for experiment in experiments]
         return sorted(set.intersection(*found) - set(OTHER_WORLDS), reverse=True)

@@ -35,7 +35,7 @@ from icalgebra.figures import training as training_figures
 from icalgebra.figures import unseen_structures as unseen_figures
 from icalgebra.files import write_text
 from icalgebra.report.numbers import Measured, number, shower
-from icalgebra.report.store import Judged, Store
+from icalgebra.report.store import Judged, Store, stands_alone
 from icalgebra.results import Result
 
 Draw = Callable[[Result], Any]
@@ -50,6 +50,7 @@ class Section:
     rows: tuple[str, ...]
     figures: dict[str, Draw]
     title: str = ""  # where it is not the experiment's
+    together: str = ""  # a template over all models at once
 
 
 # By the letter their rows begin with.
@@ -112,7 +113,12 @@ SECTIONS = (
             "dose_response": identity_figures.dose_response,
         },
     ),
-    Section("heads", (), {"roles": heads_figures.roles, "worth": heads_figures.worth}),
+    Section(
+        "heads",
+        (),
+        {"roles": heads_figures.roles, "worth": heads_figures.worth},
+        together="heads_together.html.jinja",
+    ),
     Section("closure", ("L1",), {"two_queries": closure_figures.two_queries, "measured": closure_figures.measured}),
     Section(
         "cancellation",
@@ -192,13 +198,22 @@ def _render(environment: Environment, section: Section, store: Store, judged: li
             "origin": item.origin,
         }
         for item in found
+        if stands_alone(item.result.model)
     ]
     return {
         "name": section.experiment,
         "title": section.title or EXPERIMENTS[section.experiment].title,
         "bodies": bodies,
+        "together": _together(environment, section, [item.result for item in found]),
         "judged": by_claim([item for item in judged if item.claim.row in section.rows and item.ours is not None]),
     }
+
+
+def _together(environment: Environment, section: Section, results: list[Result]) -> Markup:
+    """What several models have to say side by side, where the section has words for that."""
+    if not section.together or len(results) < 2:
+        return Markup("")
+    return Markup(environment.get_template(section.together).render(results=results))
 
 
 def by_claim(judged: list[Judged]) -> list[tuple[Claim, list[Judged]]]:

@@ -10,6 +10,11 @@ from icalgebra.results import Result, read_results
 from icalgebra.statistics import Estimate
 
 OTHER_WORLDS = ("tiny",)  # models of a world of their own: shown, but no witnesses for the paper's claims
+SEED = "-seed"  # in the name of a run that stands beside others of its kind: shown in tables of several models alone
+
+
+def stands_alone(model: str) -> bool:
+    return SEED not in model
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,7 @@ class Store:
 
     def judge(self, claim: Claim) -> list[Judged]:
         """The claim's verdict, for every model that was measured; once as not measured where none was."""
-        witnesses = [model for model in self.models(claim.experiment) if model not in OTHER_WORLDS]
+        witnesses = [m for m in self.models(claim.experiment) if m not in OTHER_WORLDS and stands_alone(m)]
         judged = [item for model in witnesses for item in self._judge_for(claim, model)]
         measured = [item for item in judged if item.ours is not None]
         return measured or [Judged(claim, "", None, "not measured", "")]
