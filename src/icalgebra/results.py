@@ -23,7 +23,6 @@ from icalgebra.errors import InputError
 from icalgebra.files import write_json
 from icalgebra.statistics import Estimate, mean, proportion
 
-TIERS = ("quick", "full")
 DIGITS = 5
 
 
