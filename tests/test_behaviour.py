@@ -18,7 +18,8 @@ from icalgebra.experiments import EXPERIMENTS, accuracy_by_facts, distributions,
 from icalgebra.experiments.accuracy_by_facts import between
 from icalgebra.experiments.subject import Subject, load_subject
 from icalgebra.model.transformer import Transformer
-from icalgebra.report.page import SECTIONS, build_report
+from icalgebra.report.page import build_report
+from icalgebra.report.sections import SECTIONS
 from icalgebra.results import Result, write_result
 from icalgebra.solvers import solver
 from icalgebra.statistics import difference, proportion, share_among

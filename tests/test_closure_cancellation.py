@@ -33,7 +33,8 @@ from icalgebra.interp.heads import contrast
 from icalgebra.interp.hooks import hooked
 from icalgebra.interp.trace import on_device, traces
 from icalgebra.model.transformer import Transformer
-from icalgebra.report.page import SECTIONS, build_report
+from icalgebra.report.page import build_report
+from icalgebra.report.sections import SECTIONS
 from icalgebra.results import Result, write_result
 from icalgebra.statistics import correlation_of_means
 from icalgebra.train import TrainConfig

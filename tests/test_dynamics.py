@@ -22,7 +22,8 @@ from icalgebra.experiments.course import Course, course_of, load_course
 from icalgebra.experiments.dynamics import SKILLS, published_pairs, run, summarised
 from icalgebra.experiments.subject import Runs
 from icalgebra.oracle.floors import slot_floors
-from icalgebra.report.page import SECTIONS, build_report
+from icalgebra.report.page import build_report
+from icalgebra.report.sections import SECTIONS
 from icalgebra.results import Result, read_result, write_result
 from icalgebra.train import TrainConfig, train
 

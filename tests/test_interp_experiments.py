@@ -20,7 +20,8 @@ from icalgebra.experiments.identity import balanced_accuracy
 from icalgebra.experiments.identity import run as run_identity
 from icalgebra.experiments.subject import Subject
 from icalgebra.model.transformer import Transformer
-from icalgebra.report.page import SECTIONS, build_report
+from icalgebra.report.page import build_report
+from icalgebra.report.sections import SECTIONS
 from icalgebra.results import Result, read_result, write_result
 from icalgebra.train import TrainConfig
 from icalgebra.train import train as run_training

@@ -20,7 +20,8 @@ from icalgebra.experiments.subspaces import run as run_subspaces
 from icalgebra.experiments.subspaces import sweep_sites
 from icalgebra.interp.probes import Probes, cosines, off_diagonal, sets_of_queries, train_probes
 from icalgebra.model.transformer import Transformer
-from icalgebra.report.page import SECTIONS, build_report
+from icalgebra.report.page import build_report
+from icalgebra.report.sections import SECTIONS
 from icalgebra.results import Result, read_result, write_result
 from icalgebra.solvers.reference import cancellation_set, closure_set, read
 from icalgebra.statistics import Estimate

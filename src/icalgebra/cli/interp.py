@@ -53,15 +53,14 @@ class Interp:
         print(f"{len(files)} files in {self.out}")
 
     def _write(self, result: Result) -> list[Path]:
-        from icalgebra.figures import svg
-        from icalgebra.report.page import SECTIONS
+        from icalgebra.report.sections import SECTIONS
 
         write_json(self.out / f"{self.what}.json", result.to_dict())
         (section,) = [item for item in SECTIONS if item.experiment == self.what]
         files = [self.out / f"{self.what}.json"]
-        for name, draw in section.figures.items():
+        for name, drawing in section.drawn(result).items():
             files.append(self.out / f"{self.what}-{name}.svg")
-            write_text(files[-1], svg(draw(result)))
+            write_text(files[-1], drawing)
         return files
 
 
