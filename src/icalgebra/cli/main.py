@@ -22,10 +22,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "oracle": ("icalgebra.cli.oracle:Oracle", "the exact posterior of a query, and why"),
     "speedrun": ("icalgebra.cli.speedrun:SpeedrunCommand", "how long a preset takes to 99 % hold-out accuracy"),
     "reproduce": ("icalgebra.cli.reproduce:Reproduce", "measure the paper's numbers again and write the report"),
+    "report": ("icalgebra.cli.report:Report", "write the page from results that are there"),
     "train": ("icalgebra.cli.train:Train", "train a model by a preset, or go on with a run"),
     "sweep": ("icalgebra.cli.sweep:Sweep", "train many runs from one description, resumable, here or on a cluster"),
     "eval": ("icalgebra.cli.evaluate:Evaluate", "measure a model on every evaluation"),
-    "interp": ("icalgebra.cli.interp:Interp", "look inside a model: heads, copying, identity"),
+    "interp": (
+        "icalgebra.cli.interp:Interp",
+        "look inside a model: heads, copying, identity, closure, subspaces",
+    ),
     "bench": ("icalgebra.cli.bench:Bench", "measure how fast the parts are on this machine"),
 }
 

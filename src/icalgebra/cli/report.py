@@ -1,0 +1,29 @@
+"""`icalgebra report`: the page from results that are there; nothing is measured."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from icalgebra.errors import InputError
+
+
+@dataclass(frozen=True)
+class Report:
+    """Write the page from the results in a folder, the committed ones unless told."""
+
+    results: Path = Path("results")
+    """A folder of results: <tier>/<model>/<experiment>.json."""
+    out: Path = Path("build/page")
+    """Where report.html goes."""
+    json: bool = False
+    """Print where the page is as JSON."""
+
+    def run(self) -> None:
+        from icalgebra.report.page import build_report
+
+        if not self.results.is_dir():
+            raise InputError(f"no folder {self.results}; give --results FOLDER, or measure with icalgebra reproduce")
+        page = build_report(self.out, None, self.results)
+        print(json.dumps({"report": str(page)}) if self.json else f"report: {page}")
