@@ -224,7 +224,10 @@ def test_runs_that_differ_in_their_seed_stand_in_one_table(tmp_path: Path) -> No
     assert "Are roles stable?" not in build_report(tmp_path, None, tmp_path / "alone").read_text()
 
 
-def test_reproduce_command_writes_results_and_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reproduce_command_writes_results_and_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # where no results are committed
     with pytest.raises(SystemExit) as ended:
         main(["reproduce", "--only", "coverage", "--out", str(tmp_path), "--json"])
     told = json.loads(capsys.readouterr().out)
