@@ -57,7 +57,7 @@ class SpeedrunCommand:
             self._show(result)
 
     def _config(self) -> TrainConfig:
-        """The speedrun looks at the hold-out accuracy itself; a run that is kept has some evaluations of its own too."""
+        """The speedrun looks at the hold-out accuracy itself; a run that is kept has evaluations of its own too."""
         quiet = {"eval_n": 256, "eval_facts": ()} if self.keep else {"eval_every": 0}
         length = {"steps": self.steps} if self.steps else {}
         return preset(self.preset).with_changes(checkpoint_every=0, **quiet, **length)
