@@ -177,6 +177,7 @@ def test_what_is_no_run_is_told_in_one_line(tmp_path: Path) -> None:
 def test_the_command_reads_run_folders(
     folders: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.chdir(tmp_path)  # where no results are committed: the page is made sooner
     known, sizes = EXPERIMENTS["dynamics"], {"n": 4, "n_facts": 12}
     small = Experiment(known.module, known.title, False, 1.0, sizes, sizes, about_runs=True)
     monkeypatch.setitem(EXPERIMENTS, "dynamics", small)

@@ -203,7 +203,8 @@ def ended(*arguments: str) -> None:
     assert not stopped.value.code
 
 
-def test_a_real_sweep_of_architectures_comes_to_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_real_sweep_of_architectures_comes_to_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # where no results are committed: the page is made sooner
     runs = [
         {"n_layers": 4, "n_heads": 8, "d_model": 128, "seeds": [0, 1]},
         {"n_layers": 4, "n_heads": 8, "d_model": 256},
@@ -216,7 +217,8 @@ def test_a_real_sweep_of_architectures_comes_to_the_page(tmp_path: Path, capsys:
     assert [run["recipe"]["steps"] for run in result.details["runs"]] == [3, 3, 3]
 
 
-def test_a_real_sweep_of_mixing_comes_to_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_real_sweep_of_mixing_comes_to_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # where no results are committed: the page is made sooner
     evaluate = {"own": {}, "p7": {"p_mix": 0.7}}
     base = COURSE.with_changes(steps=3, ladder=0)
     out = swept(tmp_path, base, {"grid": {"p_mix": [0.0, 1.0]}, "evaluate": evaluate})
