@@ -1,29 +1,37 @@
-"""Rows are independent and the kernels hold no lock: a batch is shared out among the cores."""
+"""Rows are independent and the kernels hold no lock: a batch that is worth it is shared out among the cores."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numba import get_num_threads
 
-SMALLEST = 2  # rows a part: one row would cost more to hand over than to count
+WORTH_SHARING = 0.02  # seconds: handing rows to threads costs a few hundredths of that
 
 
 def share_rows(kernel: Callable[..., Any], n: int, *arguments: Any) -> None:
-    """kernel(*arguments) with every array of n rows cut into parts; the others go to each part whole."""
+    """kernel(*arguments) with every array of n rows cut into parts; the others go to each part whole.
+
+    The first row tells what the others may cost: from microseconds to a second, as the world and the context are.
+    """
+
+    def work(rows: slice) -> None:
+        kernel(*(_part(argument, rows) for argument in arguments))
+
+    begun = perf_counter()
+    work(slice(0, 1))
     cores = get_num_threads()
-    parts = min(4 * cores, n // SMALLEST) if cores > 1 else 1
-    if parts < 2:
-        kernel(*arguments)
+    if cores == 1 or (n - 1) * (perf_counter() - begun) < WORTH_SHARING:
+        work(slice(1, n))
         return
-    bounds = np.linspace(0, n, parts + 1).astype(int)
-    slices = [slice(*pair) for pair in pairwise(bounds)]
+    bounds = np.linspace(1, n, min(4 * cores, n - 1) + 1).astype(int)
     with ThreadPoolExecutor(cores) as pool:
-        list(pool.map(lambda rows: kernel(*(_part(argument, rows) for argument in arguments)), slices))
+        list(pool.map(work, (slice(*pair) for pair in pairwise(bounds))))
 
 
 def _part(argument: Any, rows: slice) -> Any:
