@@ -1,0 +1,16 @@
+"""Draw the README's picture from the committed results: python scripts/picture.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from icalgebra.figures import svg
+from icalgebra.figures.model_coverage import over_mechanisms
+from icalgebra.files import write_text
+from icalgebra.results import read_result
+
+ROOT = Path(__file__).parents[1]
+
+if __name__ == "__main__":
+    result = read_result(ROOT / "results/full/small/model_coverage.json")
+    write_text(ROOT / "docs/coverage.svg", f'<?xml version="1.0" encoding="utf-8"?>\n{svg(over_mechanisms(result))}')
