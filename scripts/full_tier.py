@@ -2,7 +2,8 @@
 
 A stage is one experiment about one model; its result file in OUT is written when it ends, and a stage whose file is
 there is left out. Several stages run at once, since each keeps the processor and the device busy only in turns.
-MODEL is a shipped model's name or a run folder. --limit S: stages not begun after so many seconds are left for later.
+MODEL is a shipped model's name or a run folder; a folder named after a preset, such as runs/fast, is trained first or
+trained to its end. --limit S: stages not begun after so many seconds are left for later.
 """
 
 from __future__ import annotations
@@ -19,10 +20,24 @@ import torch
 from icalgebra.experiments import EXPERIMENTS, run_experiment
 from icalgebra.experiments.subject import load_subject
 from icalgebra.results import result_path, write_result
+from icalgebra.train import PRESETS, preset, train
 from icalgebra.train.distributed import choose_device
 
 # Thousands of passes that only ask for the likeliest answer: TF32 will do, where the model was trained in bf16.
 MANY_PASSES = ("training", "accuracy_by_facts", "unseen_structures", "distributions", "model_coverage")
+
+
+def trained(model: str, device: str | None) -> None:
+    """A run folder of a preset as it should be at the end of its schedule."""
+    path = Path(model)
+    if path.parent == Path() or path.name not in PRESETS:
+        return
+    begun = time.perf_counter()
+    if (path / "config.json").exists():
+        result = train(resume=path, device=device)
+    else:
+        result = train(preset(path.name).with_changes(eval_n=256, eval_facts=()), path, device=device)
+    print(f"{model}: step {result.step}, {time.perf_counter() - begun:.0f} s", flush=True)
 
 
 def stage(out: Path, model: str, name: str, device: str | None, tier: str) -> None:
@@ -58,6 +73,8 @@ def main() -> None:
     if given.one:
         stage(given.out, given.models[0], names[0], given.device, given.tier)
         return
+    for model in given.models:
+        trained(model, given.device)
     begun = time.perf_counter()
     stages = [(model, name) for name in names for model in given.models]
     with ThreadPoolExecutor(given.workers) as pool:
