@@ -5,6 +5,7 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from icalgebra.figures import COLOURS, axes, legend_below, line, published_line
+from icalgebra.figures.panels import finish_grid
 from icalgebra.results import Result
 
 CAUSES = {
@@ -30,13 +31,7 @@ def by_structure(result: Result) -> Figure:
         line(panel, result.curves[f"model.{name}"], COLOURS["model"], "model")
         published_line(panel, "2a", name)
         panel.set(title=name, xlim=(0, result.curves[f"model.{name}"].x[-1]), ylim=(0, 102))
-    for panel in list(panels.flat)[len(names) :]:
-        panel.axis("off")
-    for panel in panels[-1]:
-        panel.set_xlabel("facts, the query included")
-    for panel in panels[:, 0]:
-        panel.set_ylabel("accuracy (%)")
-    legend_below(figure, panels)
+    finish_grid(figure, panels, len(names))
     return figure
 
 

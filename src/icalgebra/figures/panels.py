@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from matplotlib.figure import Figure
+
+from icalgebra.figures import legend_below
 from icalgebra.vocabulary import FACT_LENGTH
 
 VISIBLE, WRITTEN_OUT = 0.002, 0.1  # attention on a fact that is drawn, and that is named
@@ -81,3 +84,14 @@ def attention_strip(
     panel.set_xlim(-2, len(facts) + 1)
     panel.set_ylim(0, top)
     panel.set_ylabel("attention")
+
+
+def finish_grid(figure: Figure, panels: Any, used: int, columns: int = 4) -> None:
+    """Accuracy against facts in many panels: what is empty goes, the outer axes are named, one legend serves all."""
+    for panel in list(panels.flat)[used:]:
+        panel.axis("off")
+    for panel in panels[-1]:
+        panel.set_xlabel("facts, the query included")
+    for panel in panels[:, 0]:
+        panel.set_ylabel("accuracy (%)")
+    legend_below(figure, panels, columns)

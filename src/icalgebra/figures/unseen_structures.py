@@ -7,6 +7,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from icalgebra.figures import COLOURS, axes, legend_below, line, published_line
+from icalgebra.figures.panels import finish_grid
 from icalgebra.results import Result
 
 CLASSES = ("semigroup", "quasigroup", "magma")
@@ -42,13 +43,7 @@ def order_8(result: Result) -> Figure:
         line(panel, result.curves[f"model.holdout.{name}"], COLOURS["model"], "model, held out")
         published_line(panel, "2c", name, "published model, held out")
         panel.set(title=_title(name), xlim=(0, 200), ylim=(0, 102))
-    for panel in list(panels.flat)[len(names) :]:
-        panel.axis("off")
-    for panel in panels[-1]:
-        panel.set_xlabel("facts, the query included")
-    for panel in panels[:, 0]:
-        panel.set_ylabel("accuracy (%)")
-    legend_below(figure, panels, 3)
+    finish_grid(figure, panels, len(names), 3)
     return figure
 
 
