@@ -96,4 +96,4 @@ def one_recipe(rows: Sequence[Row]) -> bool:
 
 
 def command_of(name: str, tier: str, seed: int, runs: Runs) -> str:
-    return f"icalgebra reproduce --only {name} --tier {tier} --seed {seed} --runs {' '.join(runs.sources)}"
+    return f"icalgebra reproduce --tier {tier} --only {name} --seed {seed} --runs {' '.join(runs.sources)}"
