@@ -45,7 +45,7 @@ class Reproduce:
         console = Console(stderr=True)
         expected = sum(EXPERIMENTS[name].seconds for name in names)
         if self.tier == "quick":
-            console.print(f"{len(names)} experiments, about {expected:.0f} s")
+            console.print(f"{len(names)} experiment{'s' * (len(names) > 1)}, about {expected:.0f} s")
         fresh = self.out / "results"
         subject = self._subject(names)
         runs = Runs(self.runs, choose_device(self.device))

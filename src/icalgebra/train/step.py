@@ -32,7 +32,7 @@ class NextTokenLoss(nn.Module):
 
     def forward(self, tokens: Tensor) -> Tensor:
         tokens = tokens.long()  # they travel as bytes
-        # The last token goes in as well, though nothing follows it: 1000 tokens run faster than 999.
+        # The last token goes in as well, though nothing follows it: 1000 is a rounder number for kernels than 999.
         logits = self.model(tokens)
         targets = F.pad(tokens[:, 1:], (0, 1), value=NOTHING)
         return F.cross_entropy(logits.flatten(0, 1).float(), targets.flatten(), ignore_index=NOTHING)
