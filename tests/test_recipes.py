@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from icalgebra.cli.main import main
 from icalgebra.model.checkpoints import load_model
 from icalgebra.model.transformer import QuickGelu, Transformer, gelu
-from icalgebra.results import read_result
+from icalgebra.results import Result, read_result
 from icalgebra.train import TrainConfig, preset, presets, train
 from icalgebra.train import speedrun as speedruns
 from icalgebra.train.data import training_rows
@@ -176,11 +176,18 @@ def test_the_command_writes_its_result_after_every_seed(
     blink: TrainConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(presets.PRESETS, "blink", blink)
-    arguments = ["blink", "--seeds", "2", "--n", "20", "--target", "0", "--timed-steps", "20", "--out", str(tmp_path)]
-    with pytest.raises(SystemExit) as exit_:
-        main(["speedrun", *arguments, "--json"])
-    assert not exit_.value.code
-    written = read_result(tmp_path / "full" / "blink" / "speedrun.json")
-    assert [run["seed"] for run in written.details["runs"]] == [0, 1]
-    assert written.values["milliseconds_a_step"].n == 2
-    assert json.loads(capsys.readouterr().out)["details"]["runs"] == written.details["runs"]
+    arguments = ["blink", "--n", "20", "--target", "0", "--timed-steps", "20", "--out", str(tmp_path), "--json"]
+
+    def run(seeds: int) -> Result:
+        with pytest.raises(SystemExit) as exit_:
+            main(["speedrun", *arguments, "--seeds", str(seeds)])
+        assert not exit_.value.code
+        return read_result(tmp_path / "full" / "blink" / "speedrun.json")
+
+    one = run(1)
+    capsys.readouterr()
+    two = run(2)
+    assert [run["seed"] for run in two.details["runs"]] == [0, 1]
+    assert two.details["runs"][0] == one.details["runs"][0], "a later call goes on with the seeds not done"
+    assert two.values["milliseconds_a_step"].n == 2
+    assert json.loads(capsys.readouterr().out)["details"]["runs"] == two.details["runs"]

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from icalgebra.figures.training import RELEASED_STEP_SECONDS
-from icalgebra.results import Result, provenance, write_result
+from icalgebra.results import Result, provenance, read_result, result_path, write_result
 from icalgebra.statistics import mean
 from icalgebra.train import TrainConfig, preset
 from icalgebra.train.distributed import choose_device, device_name
@@ -39,14 +39,16 @@ class SpeedrunCommand:
     keep: Path | None = None
     """Go on to the end of the schedule with the first seed, and keep its run folder here."""
     out: Path | None = None
-    """A folder for the result file, written after every seed."""
+    """A folder for the result file, written after every seed; a later call goes on with the seeds not in it."""
     json: bool = False
 
     def run(self) -> None:
         config = self._config()
-        result = self._result(config, warm_up(config, self.device), time_steps(config, self.timed_steps, self.device))
+        warm_up_seconds = warm_up(config, self.device)
+        result = self._begun() or self._result(warm_up_seconds, time_steps(config, self.timed_steps, self.device))
         self._write(result)
-        for seed in range(self.seed, self.seed + self.seeds):
+        done = [run["seed"] for run in result.details["runs"]]
+        for seed in [seed for seed in range(self.seed, self.seed + self.seeds) if seed not in done]:
             keep = self.keep if seed == self.seed else None
             run = speedrun(config.with_changes(seed=seed), self.target, self.n, self.device, keep)
             result.details["runs"].append(run.to_dict())
@@ -59,13 +61,26 @@ class SpeedrunCommand:
     def _config(self) -> TrainConfig:
         """The speedrun looks at the hold-out accuracy itself; a run that is kept has evaluations of its own too."""
         quiet = {"eval_n": 256, "eval_facts": ()} if self.keep else {"eval_every": 0}
-        length = {"steps": self.steps} if self.steps else {}
-        return preset(self.preset).with_changes(checkpoint_every=0, **quiet, **length)
+        return self._recipe().with_changes(checkpoint_every=0, **quiet)
 
-    def _result(self, config: TrainConfig, warm_up_seconds: float, milliseconds: np.ndarray) -> Result:
+    def _recipe(self) -> TrainConfig:
+        return preset(self.preset).with_changes(**({"steps": self.steps} if self.steps else {}))
+
+    def _asked(self) -> dict:
+        sizes = {"target": self.target, "n": self.n, "timed_steps": self.timed_steps}
+        return {**sizes, "training": self._recipe().to_dict()}
+
+    def _begun(self) -> Result | None:
+        """What an earlier call has left in the folder, if it asked for the same; its seeds count."""
+        path = result_path(self.out, "full", self.preset, "speedrun") if self.out else None
+        found = read_result(path) if path and path.exists() else None
+        return replace(found, command=self._command()) if found and found.config == self._asked() else None
+
+    def _command(self) -> str:
         length = f" --steps {self.steps}" if self.steps else ""
-        command = f"icalgebra speedrun {self.preset} --seeds {self.seeds} --seed {self.seed}{length}"
-        asked = {"target": self.target, "n": self.n, "timed_steps": self.timed_steps, "training": config.to_dict()}
+        return f"icalgebra speedrun {self.preset} --seeds {self.seeds} --seed {self.seed}{length}"
+
+    def _result(self, warm_up_seconds: float, milliseconds: np.ndarray) -> Result:
         details = {
             "device": device_name(choose_device(self.device)),
             "warm_up_seconds": warm_up_seconds,
@@ -75,7 +90,7 @@ class SpeedrunCommand:
             "milliseconds_a_step": mean(milliseconds),
             "times_released": mean(1000 * RELEASED_STEP_SECONDS / milliseconds),
         }
-        return Result("speedrun", "full", self.preset, self.seed, asked, command, values, {}, details)
+        return Result("speedrun", "full", self.preset, self.seed, self._asked(), self._command(), values, {}, details)
 
     def _write(self, result: Result) -> None:
         if self.out:
