@@ -98,8 +98,8 @@ def test_the_loss_leaves_out_what_follows_the_last_token() -> None:
     assert NextTokenLoss(model)(tokens).item() == pytest.approx(plain.item(), rel=1e-5)
 
 
-def test_eight_bits_are_near_sixteen_and_have_the_same_gradients() -> None:
-    """e4m3 keeps three bits: a product of random numbers is off by some 4 %, its gradients by bf16's rounding."""
+def test_eight_bits_are_near_sixteen_and_so_are_their_gradients() -> None:
+    """e4m3 keeps three bits, e5m2 two: products of random numbers are off by some 4 and 6 %."""
     torch.manual_seed(0)
     rounded, plain = Float8Linear(64, 32), nn.Linear(64, 32)
     plain.load_state_dict(rounded.state_dict())
@@ -109,12 +109,17 @@ def test_eight_bits_are_near_sixteen_and_have_the_same_gradients() -> None:
         given = x.clone().requires_grad_()
         with torch.autocast("cpu", torch.bfloat16):
             outputs.append(layer(given).float())
-        (outputs[-1] * direction).sum().backward()
+        (outputs[-1] * direction).sum(-1).mean().backward()
         gradients.append([given.grad, layer.weight.grad, layer.bias.grad])
-    off = (outputs[0] - outputs[1]).norm() / outputs[1].norm()
-    assert 0.005 < off < 0.06
-    for ours, theirs in zip(*gradients):
-        assert (ours - theirs).norm() < 0.01 * theirs.norm()
+    assert 0.005 < off(outputs[0], outputs[1]) < 0.06
+    of_input, *of_parameters = zip(*gradients)
+    assert 0.02 < off(*of_input) < 0.09
+    for ours, theirs in of_parameters:
+        assert off(ours, theirs) < 0.01, "these stay in sixteen bits"
+
+
+def off(ours: torch.Tensor, theirs: torch.Tensor) -> float:
+    return float((ours - theirs).detach().norm() / theirs.detach().norm())
 
 
 def test_eight_bits_are_for_training_alone() -> None:

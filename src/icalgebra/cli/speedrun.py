@@ -37,7 +37,7 @@ class SpeedrunCommand:
     seed: int = 0
     """The first seed."""
     keep: Path | None = None
-    """Go on to the end of the schedule with the first seed, and keep its run folder here."""
+    """Go on to the end of the schedule and keep the run folders here: <preset>-seed0, <preset>-seed1 …"""
     out: Path | None = None
     """A folder for the result file, written after every seed; a later call goes on with the seeds not in it."""
     json: bool = False
@@ -49,7 +49,7 @@ class SpeedrunCommand:
         self._write(result)
         done = [run["seed"] for run in result.details["runs"]]
         for seed in [seed for seed in range(self.seed, self.seed + self.seeds) if seed not in done]:
-            keep = self.keep if seed == self.seed else None
+            keep = self.keep / f"{self.preset}-seed{seed}" if self.keep else None
             run = speedrun(config.with_changes(seed=seed), self.target, self.n, self.device, keep)
             result.details["runs"].append(run.to_dict())
             self._write(result)

@@ -53,11 +53,9 @@ class TrainConfig:
     # speed, on CUDA (the CPU runs eager fp32)
     precision: Literal["fp32", "bf16"] = option("bf16", "bf16: autocast")
     residual: Literal["fp32", "bf16"] = option("fp32", "precision of the residual stream under autocast")
-    float8: bool = option(False, "8-bit products in the forward pass of the MLPs (Hopper chips and later)")
+    float8: bool = option(False, "two of three products of the MLPs in 8 bits (Hopper chips and later)")
     matmul: Literal["highest", "high", "medium"] = option("high", "precision of fp32 products (high: TF32)")
-    compile: Literal["none", "default", "tuned", "reduce-overhead", "max-autotune"] = option(
-        "default", "torch.compile's mode; tuned: the default, its kernels tried in several shapes"
-    )
+    compile: Literal["none", "default", "reduce-overhead", "max-autotune"] = option("default", "torch.compile's mode")
     cuda_graphs: bool = option(True, "record a step once and replay it (one CUDA device)")
     # measurement
     log_every: int = option(20, "steps between two readings of the loss")

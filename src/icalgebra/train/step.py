@@ -80,10 +80,8 @@ class Learner:
 
     def _loss_module(self, ranks: Ranks) -> nn.Module:
         loss: Any = NextTokenLoss(self.model)
-        mode = self.config.compile
-        if mode != "none" and self.device.type == "cuda":
-            how = {"options": {"coordinate_descent_tuning": True}} if mode == "tuned" else {"mode": mode}
-            loss = torch.compile(loss, dynamic=False, **how)
+        if self.config.compile != "none" and self.device.type == "cuda":
+            loss = torch.compile(loss, dynamic=False, mode=self.config.compile)
         return DistributedDataParallel(loss) if ranks.size > 1 else loss
 
     def _synchronised_only_at(self, last: bool) -> AbstractContextManager[Any]:
