@@ -1,15 +1,20 @@
 """Train a preset under several seeds and keep how its skills appear: python scripts/dynamics.py PRESET OUT [options].
 
 OUT/full/<preset>/dynamics.json is written after every seed, with all that the report needs and nothing else: a run cut
-short keeps the seeds it has done, and the same command goes on with the rest. Evaluations are log-spaced; the roles of
-heads are scored at some of them while the model is in memory, so that no checkpoint has to be kept.
+short keeps the seeds it has done, and the same command goes on with the rest. Several commands at once, each with its
+own seeds, may share OUT. Evaluations are log-spaced; the roles of heads are scored at some of them while the model is
+in memory, so that no checkpoint has to be kept.
 To try it on a CPU: tiny OUT --steps 40 --points 12 --n 32 --roles 3 --role-n 4 (18 s a seed on a busy core).
 """
 
 from __future__ import annotations
 
 import argparse
+import fcntl
+import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from icalgebra.experiments.course import Course, Scores, course_of, measured_roles
@@ -45,11 +50,20 @@ def watched(config: TrainConfig, n_roles: int) -> set[int]:
     return {steps[round((i + 1) * len(steps) / n_roles) - 1] for i in range(min(n_roles, len(steps)))}
 
 
-def kept(path: Path, configs: list[TrainConfig]) -> list[Course]:
-    """The runs an earlier call has done; those of other settings are not taken over."""
+def kept(path: Path, config: TrainConfig) -> list[Course]:
+    """The runs that are done, whatever their seeds; those of other settings are not taken over."""
     if not path.exists():
         return []
-    return [course for course in map(Course.from_dict, read_result(path).details["runs"]) if course.config in configs]
+    courses = [Course.from_dict(run) for run in read_result(path).details["runs"]]
+    return [course for course in courses if course.config == config.with_changes(seed=course.config.seed)]
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """No other command of this kind reads and rewrites its file meanwhile."""
+    with (Path(tempfile.gettempdir()) / "icalgebra-dynamics.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def main() -> None:
@@ -67,21 +81,22 @@ def main() -> None:
     given = parser.parse_args()
     changes = {"steps": given.steps, "eval_points": given.points, "eval_n": given.n, "eval_every": 0, "eval_facts": ()}
     changes |= {"checkpoint_every": 0}
-    configs = [preset(given.preset).with_changes(**changes, seed=seed) for seed in given.seeds]
+    base = preset(given.preset).with_changes(**changes)
     path = result_path(given.out, "full", given.preset, "dynamics")
     begun = time.perf_counter()
-    courses = kept(path, configs)
-    for config in configs:
-        if config not in [course.config for course in courses]:
-            keep = given.keep / f"{given.preset}-seed{config.seed}" if given.keep else None
-            courses.append(trained(config, given.roles, given.role_n, given.device, keep))
+    done = {course.config.seed for course in kept(path, base)}
+    for config in [base.with_changes(seed=seed) for seed in given.seeds if seed not in done]:
+        keep = given.keep / f"{given.preset}-seed{config.seed}" if given.keep else None
+        course = trained(config, given.roles, given.role_n, given.device, keep)
+        with alone():
+            courses = sorted([*kept(path, base), course], key=lambda one: one.config.seed)
             write_result(given.out, result(courses, given, time.perf_counter() - begun))
-    print(f"{path}: {len(courses)} runs, {time.perf_counter() - begun:.0f} s")
+    print(f"{path}: {len(kept(path, base))} runs, {time.perf_counter() - begun:.0f} s")
 
 
 def result(courses: list[Course], given: argparse.Namespace, seconds: float) -> Result:
     sizes = {"n": given.role_n, "n_facts": courses[0].config.n_facts}
-    seeds = " ".join(str(seed) for seed in given.seeds)
+    seeds = " ".join(str(course.config.seed) for course in courses)
     command = (
         f"python scripts/dynamics.py {given.preset} results --seeds {seeds} --steps {given.steps} "
         f"--points {given.points} --n {given.n} --roles {given.roles} --role-n {given.role_n}"
