@@ -89,6 +89,6 @@ def _scatter(panel: Any, tables: dict[str, Any], key: str) -> None:
     panel.axhline(0, color="#333333", linewidth=0.6)
     for rank, place in enumerate(np.abs(y).ravel().argsort()[::-1][:NAMED]):
         layer, head = divmod(int(place), x.shape[1])
-        beside = (5, -9 if rank % 2 else 3)  # below and above in turn: heads of like demotion may lie close together
+        beside = (22 if rank % 2 else 5, 3)  # far and near in turn: heads of like demotion may lie close together
         panel.annotate(f"{layer}.{head}", (100 * x[layer, head], y[layer, head]), beside, textcoords="offset points",
                        fontsize=8)  # fmt: skip
