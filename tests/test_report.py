@@ -95,7 +95,7 @@ def test_the_page_is_self_contained_and_shows_what_was_measured(tmp_path: Path, 
     assert not re.search(r'(src|href)="(?!#)', html)
     assert "url(http" not in html
     value = small_coverage.values["p7.train_any.copy"].scaled(100)
-    assert f"{value.value:.1f} %" in html
+    assert number(value, "%") in html
     assert "not measured" in html
 
 
@@ -156,6 +156,17 @@ def test_the_page_of_the_committed_results(committed_page: str) -> None:
     assert number(ceiling.scaled(100), "%") in committed_page[committed_page.index('id="findings"') :]
 
 
+def test_no_two_parts_of_the_page_have_one_name_and_every_drawing_has_words(committed_page: str) -> None:
+    """A name that stands in a folded section, too, would leave a drawing elsewhere without its parts."""
+    names = re.findall(r'\bid="([^"]+)"', committed_page)
+    assert len(names) == len(set(names)) > 100
+    assert set(re.findall(r'(?:href="#|url\(#)([^")]+)', committed_page)) <= set(names)
+    drawings = re.findall(r"<svg[^>]*>", committed_page)
+    labels = re.findall(r'<svg role="img" aria-label="([^"]+)"', committed_page)
+    assert len(labels) == len(set(labels)) == len(drawings)
+    assert not any(" None " in label for label in labels)
+
+
 def words_of(page: str) -> str:
     """Without the drawings, which may differ from one version of matplotlib to the next."""
     return re.sub(r"<svg.*?</svg>", "", page, flags=re.S)
@@ -175,7 +186,7 @@ def test_a_report_without_results_says_what_to_do(tmp_path: Path, capsys: pytest
 
 
 def test_numbers_have_no_sign_where_they_are_nothing() -> None:
-    assert number(Estimate(-0.04, -0.2, 0.04, 10), "%", interval=True).startswith("0.0 % ")
+    assert number(Estimate(-0.04, -0.2, 0.04, 10), "%", interval=True).startswith("0.0\N{NO-BREAK SPACE}% ")
     assert "[-0.2, 0.0]" in number(Estimate(-0.04, -0.2, 0.04, 10), "%")
 
 

@@ -20,6 +20,7 @@ from icalgebra.texts import read_prompt
 from icalgebra.world import World
 
 SHOWN = 3  # likeliest answers of a predictor
+END = 24  # tokens of the sequence above the table
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,8 @@ def _ranked(probabilities: np.ndarray, letters: str) -> dict[str, float]:
 
 
 def _show(answer: dict[str, Any]) -> None:
-    table = Table(title=f"…{answer['text'][-24:]}?", title_justify="left")
+    whole, end = answer["text"], answer["text"][-END:]
+    table = Table(title=f"{'…' if end != whole else ''}{end}?", title_justify="left")
     table.add_column("who")
     table.add_column("answer")
     table.add_column("why")

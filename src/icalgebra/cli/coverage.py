@@ -33,7 +33,9 @@ class CoverageCommand(WorldOptions):
     file: Path | None = None
     """Your own sequences, a line each; '-' for standard input."""
     n: int = 2000
+    """How many sequences; ignored with --file."""
     facts: int = 200
+    """Facts a sequence, the query included; ignored with --file."""
     seed: int = 0
     queries: Literal["every", "last"] | None = None
     """every: each fact is a query to its prefix (default for train, copy and files); last: the last query is asked

@@ -28,7 +28,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "eval": ("icalgebra.cli.evaluate:Evaluate", "measure a model on every evaluation"),
     "interp": (
         "icalgebra.cli.interp:Interp",
-        "look inside a model: heads, copying, identity, closure, subspaces",
+        "look inside a model: heads, copying, identity, closure, subspaces, …",
     ),
     "bench": ("icalgebra.cli.bench:Bench", "measure how fast the parts are on this machine"),
 }

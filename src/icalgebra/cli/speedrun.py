@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import tyro
@@ -16,6 +17,7 @@ from icalgebra.results import Result, provenance, read_result, result_path, writ
 from icalgebra.statistics import mean
 from icalgebra.train import TrainConfig, preset
 from icalgebra.train.distributed import choose_device, device_name
+from icalgebra.train.presets import PRESETS
 from icalgebra.train.speedrun import speedrun, time_steps, warm_up
 
 
@@ -23,10 +25,11 @@ from icalgebra.train.speedrun import speedrun, time_steps, warm_up
 class SpeedrunCommand:
     """Train a preset until its hold-out accuracy on fresh sequences passes the target; several seeds."""
 
-    preset: tyro.conf.Positional[str] = "small"
+    preset: Annotated[tyro.conf.Positional[str], tyro.conf.arg(help=f"One of {', '.join(PRESETS)}.")] = "small"
     seeds: int = 3
-    """Seeds 0, 1, …"""
+    """How many seeds, from --seed on; 0: only the time of a step."""
     target: float = 0.99
+    """The hold-out accuracy to pass."""
     n: int = 5000
     """Fresh sequences behind each accuracy."""
     steps: int | None = None
@@ -34,6 +37,7 @@ class SpeedrunCommand:
     timed_steps: int = 60
     """Steps timed one by one before the runs."""
     device: str | None = None
+    """cpu, cuda, …; CUDA where there is one unless told."""
     seed: int = 0
     """The first seed."""
     keep: Path | None = None
@@ -41,6 +45,7 @@ class SpeedrunCommand:
     out: Path | None = None
     """A folder for the result file, written after every seed; a later call goes on with the seeds not in it."""
     json: bool = False
+    """The result as one JSON object."""
 
     def run(self) -> None:
         config = self._config()

@@ -12,6 +12,7 @@ import tyro
 from icalgebra.errors import InputError
 from icalgebra.train import TrainConfig, preset, train
 from icalgebra.train.loop import TrainResult
+from icalgebra.train.presets import PRESETS
 
 
 def _overrides() -> type:
@@ -36,14 +37,15 @@ def _metavar(kind: Any) -> str:
 
 
 Overrides: Any = _overrides()
+KNOWN = ", ".join(PRESETS)
+PresetName = Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(help=f"One of {KNOWN}.")]
 
 
 @dataclass(frozen=True)
 class Train(Overrides):
-    """Train a model: a preset (paper, fast, small, tiny), with any field changed, or go on with a run."""
+    """Train a model: a preset, with any field changed, or go on with a run."""
 
-    preset: tyro.conf.Positional[str | None] = None
-    """paper, fast, small or tiny."""
+    preset: PresetName = None
     out: Path | None = None
     """The new run folder: config.json, metrics.jsonl, checkpoints."""
     resume: Path | None = None
@@ -71,7 +73,7 @@ class Train(Overrides):
             return preset(self.preset)
         if self.config is not None and self.preset is None:
             return TrainConfig.load(self.config)
-        raise InputError("name a preset (paper, fast, small, tiny) or give --config FILE: one of them")
+        raise InputError(f"name a preset ({KNOWN}) or give --config FILE: one of them")
 
     def _out(self) -> Path:
         if self.out is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import json
 from functools import lru_cache
+from html import escape
 from importlib.resources import files
 from typing import Any
 
@@ -89,11 +90,16 @@ def legend_below(figure: Figure, panels: Any, columns: int = 4) -> None:
     figure.legend(list(found.values()), list(found), loc="outside lower center", ncols=columns)
 
 
-def svg(figure: Figure) -> str:
-    """The figure as one <svg> element; the figure is closed."""
+def svg(figure: Figure, words: str = "") -> str:
+    """The figure as one <svg> element; the figure is closed.
+
+    The words are for those who cannot see it. They also salt the names of its parts, which must not occur in another
+    drawing of the page: a reference into a folded section would find nothing to draw.
+    """
     text = io.StringIO()
-    with plt.rc_context(STYLE):
+    with plt.rc_context({**STYLE, "svg.hashsalt": STYLE["svg.hashsalt"] + words}):
         figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     plt.close(figure)
     drawn = text.getvalue()
-    return compact(drawn[drawn.index("<svg") :])
+    label = f'<svg role="img" aria-label="{escape(words)}"' if words else "<svg"
+    return compact(label + drawn[drawn.index("<svg") + len("<svg") :])

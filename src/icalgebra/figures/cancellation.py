@@ -87,7 +87,8 @@ def _scatter(panel: Any, tables: dict[str, Any], key: str) -> None:
         panel.errorbar(100 * x[layer], y[layer], dy[layer], 100 * dx[layer], fmt="o", markersize=3.5, color=colour,
                        elinewidth=0.7, label=f"layer {layer}")  # fmt: skip
     panel.axhline(0, color="#333333", linewidth=0.6)
-    for place in np.abs(y).ravel().argsort()[::-1][:NAMED]:
+    for rank, place in enumerate(np.abs(y).ravel().argsort()[::-1][:NAMED]):
         layer, head = divmod(int(place), x.shape[1])
-        panel.annotate(f"{layer}.{head}", (100 * x[layer, head], y[layer, head]), (5, 3), textcoords="offset points",
+        beside = (22 if rank % 2 else 5, 3)  # far and near in turn: heads of like demotion may lie close together
+        panel.annotate(f"{layer}.{head}", (100 * x[layer, head], y[layer, head]), beside, textcoords="offset points",
                        fontsize=8)  # fmt: skip

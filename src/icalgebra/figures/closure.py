@@ -28,7 +28,7 @@ TRAINING = {
 
 
 def two_queries(result: Result) -> Figure:
-    """Bars of logits, those linked to the left variable coloured."""
+    """Logits of every variable after the left one; coloured: those that facts link to it."""
     panels = result.details["example"]["panels"]
     figure, drawn = axes(1, 2, (9.0, 2.5), sharey=True)
     for panel in drawn[0][len(panels) :]:

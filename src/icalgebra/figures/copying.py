@@ -61,6 +61,7 @@ def _bars(panel: Any, direct: list[float], facts: list[str]) -> None:
     panel.bar(letters, direct, color=colours)
     panel.axhline(0, color="#333333", linewidth=0.6)
     panel.tick_params(axis="x", labelsize=7)
+    panel.set_ylabel("direct logit")
 
 
 def decoded(result: Result) -> Figure:

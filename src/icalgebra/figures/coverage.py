@@ -39,8 +39,7 @@ def _stack(panel: Any, result: Result, prefix: str) -> None:
     panel.set_ylim(0, 100)
     total = result.values[f"{prefix}.total"]
     panel.text(
-        0.97, 0.06, f"total AUC {100 * total.value:.1f} %", transform=panel.transAxes, ha="right", color="white",
-        weight="bold",
+        0.97, 0.06, f"total AUC {100 * total.value:.1f} %", transform=panel.transAxes, ha="right", weight="bold",
     )  # fmt: skip
 
 

@@ -14,14 +14,17 @@ KINDS = ("closure", "elimination")
 
 
 def accuracy(result: Result) -> Figure:
+    """Accuracy of every probe on every variable."""
     return _matrices(result, "accuracy", "variable", (50.0, 100.0), "viridis", factor=100)
 
 
 def unembedding(result: Result) -> Figure:
+    """Cosines of probes with the unembedding."""
     return _matrices(result, "unembedding", "unembedding of", (-0.6, 0.6), "RdBu_r")
 
 
 def among_probes(result: Result) -> Figure:
+    """Cosines among probes."""
     return _matrices(result, "probes", "probe", (-1.0, 1.0), "RdBu_r")
 
 

@@ -22,10 +22,12 @@ BARS = {
 
 
 def closure_sweep(result: Result) -> Figure:
+    """How often the closure set is exchanged, by place and number of dimensions."""
     return _sweep(result, "closure", "Greens")
 
 
 def elimination_sweep(result: Result) -> Figure:
+    """How often the elimination set is exchanged, by place and number of dimensions."""
     return _sweep(result, "elimination", "Reds")
 
 

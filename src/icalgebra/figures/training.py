@@ -23,7 +23,7 @@ SKILLS = {
 
 
 def holdout(result: Result) -> Figure:
-    """Ours and the published curve."""
+    """Hold-out accuracy by step and by second: ours and the published curve."""
     figure, panels = axes(1, 2, (9.2, 3.4), sharey=True)
     x, y = zip(*published()["figures"]["2b"]["phase"])
     curve = result.curves["holdout"]
@@ -48,18 +48,18 @@ def holdout(result: Result) -> Figure:
 
 
 def skills(result: Result) -> Figure:
-    """The order in which skills appear."""
+    """Loss by slot, and the order in which skills appear."""
     figure, panels = axes(2, 1, (9.2, 5.6), sharex=True, height_ratios=[1, 1.6])
     for name, colour in (("loss/right", "#888888"), ("loss/answer", COLOURS["cancel"])):
         curve = result.curves[name]
         panels[0][0].plot(curve.x, curve.y, color=colour, label=f"{name.split('/')[1]} slot")
     panels[0][0].set_ylabel("loss (nats)")
-    panels[0][0].legend(loc="upper right")
+    panels[0][0].legend(loc="center right")
     for name, (label, colour) in SKILLS.items():
         if name in result.curves:
             curve = result.curves[name]
             width = 2.0 if name == "holdout" else 1.3
             panels[1][0].plot(curve.x, [100 * y for y in curve.y], color=colour, label=label, linewidth=width)
     panels[1][0].set(xscale="log", xlabel="training steps", ylabel="accuracy (%)", ylim=(0, 101))
-    panels[1][0].legend(loc="upper left", fontsize=8, ncols=2)
+    figure.legend(*panels[1][0].get_legend_handles_labels(), loc="outside lower center", ncols=8, fontsize=8)
     return figure

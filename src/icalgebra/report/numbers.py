@@ -7,7 +7,7 @@ from collections.abc import Callable
 from markupsafe import Markup
 
 from icalgebra.errors import InputError
-from icalgebra.report.store import OTHER_WORLDS, Store, stands_alone
+from icalgebra.report.store import OTHER_WORLDS, Store, place, stands_alone
 from icalgebra.results import Result
 from icalgebra.statistics import Estimate
 
@@ -17,7 +17,7 @@ def number(estimate: Estimate, unit: str = "", interval: bool = True) -> str:
     digits = 1 if unit == "%" else 2
     value, low, high = (_rounded(x, digits) for x in (estimate.value, estimate.low, estimate.high))
     bounds = f' <span class="interval">[{low}, {high}]</span>'
-    return value + (" %" if unit == "%" else "") + (bounds if interval else "")
+    return value + ("\N{NO-BREAK SPACE}%" if unit == "%" else "") + (bounds if interval else "")
 
 
 def _rounded(value: float, digits: int) -> str:
@@ -58,4 +58,4 @@ class Measured:
     def models(self, *experiments: str) -> list[str]:
         """Models of the paper's world that have results of all these experiments."""
         found = [set(filter(stands_alone, self._store.models(experiment))) for experiment in experiments]
-        return sorted(set.intersection(*found) - set(OTHER_WORLDS), reverse=True)
+        return sorted(set.intersection(*found) - set(OTHER_WORLDS), key=place)

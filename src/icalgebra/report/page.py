@@ -16,7 +16,7 @@ from icalgebra.experiments import EXPERIMENTS
 from icalgebra.files import write_text
 from icalgebra.report.numbers import Measured, number, shower
 from icalgebra.report.sections import FAMILIES, SECTIONS, Section
-from icalgebra.report.store import OTHER_WORLDS, Judged, Store, stands_alone
+from icalgebra.report.store import Judged, Store, stands_alone
 from icalgebra.results import Result
 
 
@@ -44,7 +44,7 @@ def build_report(out: Path, fresh: Path | None, committed: Path | None) -> Path:
 
 def _render(environment: Environment, section: Section, store: Store, judged: list[Judged]) -> dict[str, Any] | None:
     """One section for every model that has its result, or None where nobody has."""
-    stored = [store.get(section.experiment, model) for model in sorted(store.models(section.experiment), key=_place)]
+    stored = [store.get(section.experiment, model) for model in store.models(section.experiment)]
     found = [item for item in stored if item is not None]
     if not found:
         return None
@@ -65,11 +65,6 @@ def _render(environment: Environment, section: Section, store: Store, judged: li
         "together": _together(environment, section, [item.result for item in found]),
         "judged": by_claim([item for item in judged if item.claim.row in section.rows and item.ours is not None]),
     }
-
-
-def _place(model: str) -> tuple[int, str]:
-    """The shipped model first, then others of the paper's world, those of other worlds last."""
-    return 0 if model == "small" else 2 if model in OTHER_WORLDS else 1, model
 
 
 def _together(environment: Environment, section: Section, results: list[Result]) -> Markup:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 
 from markupsafe import Markup
+from matplotlib.figure import Figure
 
 from icalgebra.experiments import EXPERIMENTS
 from icalgebra.figures import svg
@@ -30,7 +32,10 @@ class Section:
         if not self.figures:
             return {}
         module = import_module(f"icalgebra.figures.{self.experiment}")
-        return {name: Markup(svg(getattr(module, name)(result))) for name in self.figures}
+        return {name: self._drawing(getattr(module, name), result) for name in self.figures}
+
+    def _drawing(self, draw: Callable[[Result], Figure], result: Result) -> Markup:
+        return Markup(svg(draw(result), f"{self.title} {draw.__doc__} Model: {result.model}."))
 
 
 SECTIONS = (

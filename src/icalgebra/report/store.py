@@ -17,6 +17,11 @@ def stands_alone(model: str) -> bool:
     return SEED not in model
 
 
+def place(model: str) -> tuple[int, str]:
+    """Everywhere on the page: the shipped model first, then others of the paper's world, those of other worlds last."""
+    return 0 if model == "small" else 2 if model in OTHER_WORLDS else 1, model
+
+
 @dataclass(frozen=True)
 class Stored:
     """A result and where it came from: 'this run' or 'committed'."""
@@ -65,7 +70,7 @@ class Store:
 
     def models(self, experiment: str) -> list[str]:
         """The models that have results for an experiment."""
-        return [model for name, model in self._found if name == experiment]
+        return sorted((model for name, model in self._found if name == experiment), key=place)
 
     def all(self) -> list[Stored]:
         return [held[0] for held in self._found.values()]
