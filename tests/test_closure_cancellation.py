@@ -235,6 +235,8 @@ def test_attention_is_summed_slot_by_slot(subject: Subject) -> None:
             assert looked.chance["left", slot][row] == pytest.approx(len(starts) * len(places) / (len(text) - 1))
     shares = sum(looked.mass[name, "fact"] for name in ("left", "right", "neither", "self"))
     np.testing.assert_allclose(shares + pattern[..., 0].numpy(), 1.0, atol=1e-5)  # the first ',' belongs to no fact
+    chances = sum(looked.chance[name, "fact"] for name in ("left", "right", "neither", "self"))
+    np.testing.assert_allclose(chances + 1 / cases.prompts.shape[1], 1.0)
     assert by_fact(pattern).shape[-1] == 5
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import importlib.util
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ import torch
 
 from icalgebra.distributions import sample
 from icalgebra.errors import InputError
+from icalgebra.interp import heads
 from icalgebra.interp.ablation import head_masks, other_heads, with_heads_replaced, worth
 from icalgebra.interp.adapters import nnsight_head_sweep, to_nnsight
 from icalgebra.interp.attention import (
@@ -28,7 +31,7 @@ from icalgebra.interp.heads import ROLES, role_scores
 from icalgebra.interp.hooks import add, cached, hooked, project, replace
 from icalgebra.interp.lens import components, direct_logits, head_results, path_to_logits, read_logits
 from icalgebra.interp.patching import Site, head_sites, indirect_effects, target_logit, target_probability, value_of
-from icalgebra.interp.trace import RESUMABLE, resume, trace, traces
+from icalgebra.interp.trace import RESUMABLE, on_device, resume, trace, traces
 from icalgebra.model.transformer import ModelConfig, Transformer
 from icalgebra.solvers import MECHANISMS, answer_sets
 from icalgebra.world import World
@@ -360,6 +363,29 @@ def test_every_head_gets_every_role_score(model: Transformer) -> None:
         assert np.array(scores.table()).shape == (3, 4)
         assert scores.table() == again[role].table()
         assert scores.of(scores.best).value == max(max(row) for row in scores.table())
+
+
+def test_scores_have_the_sign_of_their_words(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Direct logits made by hand: head 0.0 does what the role says, 0.1 the opposite."""
+    holdout, identity = cases("holdout", 40), cases("identity", 60)
+    identity, same_right = identity[identity.distinct], relations(holdout)["same right"]
+    one = np.eye(10)
+    even = np.zeros((40, K, 5))  # all attention on the answers of facts that share the right variable
+    even[..., SLOTS.index("answer")] = same_right / np.maximum(same_right.sum(1, keepdims=True), 1)
+    pattern = torch.as_tensor(np.insert(even.reshape(40, -1)[:, :-2], 0, 0.0, axis=1))
+    run = dataclasses.replace(trace(model, on_device(model, holdout.prompts)), pattern=pattern[:, None, None])
+    made = (
+        (heads.closure_promotion, holdout, holdout.members, (1, -1)),
+        (partial(heads.cancellation, side="right"), holdout, -1.0 * heads.answers_of(holdout, same_right), (1, -1)),
+        (heads.query_promotion, identity, one[identity.left] + one[identity.right], (1, 0)),
+        (heads.identity_demotion, identity, -one[identity.identity], (1, 0)),
+    )
+    for role, asked, logits, wanted in made:
+        direct = torch.zeros(len(asked), 3, 4, 10, dtype=torch.float64)
+        direct[:, 0, 0], direct[:, 0, 1] = torch.as_tensor(logits), -torch.as_tensor(logits * 1.0)
+        monkeypatch.setattr(heads, "direct_logits", lambda model, run, direct=direct: direct)
+        found = role(model, run, asked)
+        assert [found.of((0, head)).value for head in (0, 1)] == pytest.approx(wanted), found.role
 
 
 def test_ablating_nothing_and_everything(model: Transformer) -> None:

@@ -9,16 +9,19 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from helpers import parse
 from icalgebra.claims import load_claims
 from icalgebra.cli import main
 from icalgebra.cli.interp import _beside_published, _roles
+from icalgebra.distributions import sample
 from icalgebra.experiments import EXPERIMENTS, Experiment
-from icalgebra.experiments.copying import family_world
+from icalgebra.experiments.copying import _planted_wrong, family_world
 from icalgebra.experiments.copying import run as run_copying
 from icalgebra.experiments.heads import run as run_heads
 from icalgebra.experiments.identity import balanced_accuracy
 from icalgebra.experiments.identity import run as run_identity
 from icalgebra.experiments.subject import Subject
+from icalgebra.interp.cases import Cases, planted_variants
 from icalgebra.model.transformer import Transformer
 from icalgebra.report.page import build_report
 from icalgebra.report.sections import SECTIONS
@@ -87,6 +90,20 @@ def test_family_worlds_fit_the_alphabet() -> None:
     small = family_world(World(("C3",), n_variables=7), "dihedral")
     assert small.structures == ("D3",)
     assert family_world(World(), "cyclic").structures == tuple(f"C{n}" for n in range(3, 11))
+
+
+def test_the_planted_wrong_answer_is_found_again() -> None:
+    base = Cases.of(sample("holdout", 80, 12, 0, CONFIG.world))
+    base = base[base.commutes & base.distinct & ~base.is_identity]
+    made, changed = planted_variants(base, seed=0), 0
+    for name in ("corrupted", "conflicting"):
+        wrong = _planted_wrong(made[name])
+        for text, answer, other in zip(CONFIG.world.vocabulary.decode(made[name].tokens), base.answer, wrong):
+            *context, (x, y, _) = parse(text)
+            told = {fact[2] for fact in context if fact[:2] in ((x, y), (y, x))}
+            assert told == {CONFIG.world.vocabulary.variables[v] for v in (answer, other)}
+            changed += answer != other
+    assert changed == 2 * len(base) > 10
 
 
 def test_balanced_accuracy_is_of_both_clusters() -> None:

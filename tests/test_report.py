@@ -235,6 +235,22 @@ def test_runs_that_differ_in_their_seed_stand_in_one_table(tmp_path: Path) -> No
     assert "Are roles stable?" not in build_report(tmp_path, None, tmp_path / "alone").read_text()
 
 
+def test_words_stand_where_a_verdict_says_little(tmp_path: Path) -> None:
+    """A false fact that misleads nobody, one head for two sides, a subspace that fails everywhere."""
+    for model, name in (("small", "identity"), ("fast", "cancellation"), ("fast", "subspaces")):
+        write_result(tmp_path / "results", read_result(ROOT / "results" / "full" / model / f"{name}.json"))
+    html = build_report(tmp_path, None, tmp_path / "results").read_text()
+    for words in ("little for steering by", "It is one head for both sides", "mostly fails in its own place too"):
+        assert words in " ".join(html.split()), words
+
+
+def test_a_rule_is_told_as_it_judges() -> None:
+    (magma,) = (claim for claim in load_claims() if claim.id == "B4.magma")
+    above = Estimate(11.5, 7.8, 16.7, 200)
+    assert magma.verdict(above) == "reproduced"  # by its interval, and so says the rule
+    assert magma.rule_text == "the interval reaches 10 or less"
+
+
 def test_reproduce_command_writes_results_and_page(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -180,6 +180,14 @@ def test_mixing_otherwise_differs(tmp_path: Path) -> None:
     page_of(some, tmp_path)
 
 
+def test_losses_and_steps_of_unequal_schedules_are_not_judged(tmp_path: Path) -> None:
+    rows = mixed(LOSSES, STEPS, AT_P7)
+    rows[0]["config"]["steps"] *= 2
+    result = mixing.run("quick", 0, table(tmp_path / "t.json", rows), n=6)
+    assert verdicts(result) == {"S2.loss": "not measured", "S2.earlier": "not measured", "S2.better": "reproduced"}
+    assert "same schedule (see settings)" in page_of(result, tmp_path)
+
+
 def test_the_floor_is_the_oracles_share_a_token() -> None:
     config = TrainConfig(**WORLD)
     tokens = sample("train", 5, 8, 0, config.world, stream="mixing/floor").tokens

@@ -53,8 +53,8 @@ class Claim:
     def rule_text(self) -> str:
         return {
             "within": f"the interval comes within ± {self.threshold:g} of it",
-            "at_least": f"at least {self.threshold:g}",
-            "at_most": f"at most {self.threshold:g}",
+            "at_least": f"the interval reaches {self.threshold:g} or more",
+            "at_most": f"the interval reaches {self.threshold:g} or less",
             "holds": "it holds",
         }[self.rule]
 

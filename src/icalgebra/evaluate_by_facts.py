@@ -26,17 +26,19 @@ BRANCH = FACT_LENGTH - 1  # a query's tokens up to its '='
 
 
 def hits_by_facts(model: Transformer, sequences: Sequences, facts: Sequence[int]) -> np.ndarray:
-    """Which queries the model answers at each number of facts, bool [n, len(facts)]; k counts the query.
-
-    Of training sequences every fact is a query to those before it; of all others the last query is asked.
-    """
-    if sequences.distribution == "train":
+    """Which queries the model answers at each number of facts, bool [n, len(facts)]; k counts the query."""
+    if asks_every(sequences):
         logits = logits_at_every_fact(model, sequences.tokens)[:, np.array(facts) - 1]
         truth = sequences.facts[:, np.array(facts) - 1, 2]
     else:
         logits = logits_after_prefixes(model, sequences.prompts, facts)
         truth = np.repeat(sequences.answers[:, None], len(facts), axis=1)
     return strictly_best(logits.reshape(truth.size, -1), truth.ravel()).reshape(truth.shape)
+
+
+def asks_every(sequences: Sequences) -> bool:
+    """Of training sequences every fact is a query to those before it; of all others the last query is asked."""
+    return sequences.distribution == "train"
 
 
 def logits_after_prefixes(model: Transformer, prompts: np.ndarray, facts: Sequence[int]) -> np.ndarray:

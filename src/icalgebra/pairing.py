@@ -46,6 +46,25 @@ def name_elements(state, world, s, shared, own, answer, answer_is_own, names):
 
 
 @njit(cache=True)
+def draw_queries(state, world, law, s, x, y, names, queries):
+    """Elements, names and query of source and base; the target comes back, and whether no rule is broken."""
+    order, identity = world.orders[s], world.identities[s]
+    variables = np.arange(world.n_variables)
+    partial_shuffle(state, variables, order + 1)
+    met = True
+    for side in range(2):  # source, base
+        x[side], y[side] = below(state, order), below(state, order)
+        answer, own = world.tables[s, x[side], y[side]], variables[order - 1 + side]
+        # The one whose elimination set counts cancels all shared variables: its answer is its own one.
+        answer_is_own = side == (1 if law.swap == SWAP_CLOSURE else 0)
+        met &= name_elements(state, world, s, variables[: order - 1], own, answer, answer_is_own, names[side])
+        met &= law.identity or (x[side] != identity and y[side] != identity)
+        queries[side] = packed(names[side, x[side]], names[side, y[side]], names[side, answer])
+    target = variables[order - 1 if law.swap == SWAP_CLOSURE else order]
+    return target, met & (law.identity or (target != names[1, x[1]] and target != names[1, y[1]]))
+
+
+@njit(cache=True)
 def draw_context(state, world, law, s, x, y, names, planted, context):
     """Only facts that the query needs, repeated and shuffled; False where they do not suffice or do not fit."""
     if law.facts == ROW_AND_COLUMN:
@@ -80,21 +99,9 @@ def fill_pairs(tokens, assignments, structures, targets, key, start, world, fitt
         met = False
         for _ in range(attempts(n_context + 1)):
             s = fitting[below(state, len(fitting))]
-            order, identity = world.orders[s], world.identities[s]
-            variables = np.arange(world.n_variables)
-            partial_shuffle(state, variables, order + 1)
+            order = world.orders[s]
             names = np.empty((2, order), dtype=np.int64)
-            met = True
-            for side in range(2):  # source, base
-                x[side], y[side] = below(state, order), below(state, order)
-                answer, own = world.tables[s, x[side], y[side]], variables[order - 1 + side]
-                # The one whose elimination set counts cancels all shared variables: its answer is its own one.
-                answer_is_own = side == (1 if law.swap == SWAP_CLOSURE else 0)
-                met &= name_elements(state, world, s, variables[: order - 1], own, answer, answer_is_own, names[side])
-                met &= law.identity or (x[side] != identity and y[side] != identity)
-                queries[side] = packed(names[side, x[side]], names[side, y[side]], names[side, answer])
-            target = variables[order - 1 if law.swap == SWAP_CLOSURE else order]
-            met &= law.identity or (target != names[1, x[1]] and target != names[1, y[1]])
+            target, met = draw_queries(state, world, law, s, x, y, names, queries)
             for side in range(2):
                 met = met and draw_context(state, world, law, s, x[side], y[side], names[side], planted, contexts[side])
             if met:

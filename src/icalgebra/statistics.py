@@ -50,11 +50,6 @@ def difference(one: Estimate, other: Estimate) -> Estimate:
     return Estimate(centre, centre - float(below), centre + float(above), min(one.n, other.n))
 
 
-def predicate(holds: bool, n: int) -> Estimate:
-    """A yes or no as 1 or 0, with the number of observations it was read from."""
-    return Estimate(float(holds), float(holds), float(holds), n)
-
-
 def auc(hits: np.ndarray, *, resamples: int = 1000, seed: int = 0) -> Estimate:
     """The area under a curve over context sizes: the mean of hits [n sequences, context sizes 1 … k−1].
 

@@ -11,11 +11,13 @@ from dataclasses import replace
 import numpy as np
 
 from icalgebra.distributions import sample
+from icalgebra.evaluate import share
 from icalgebra.experiments.answers import Answers, ask, within_reach
 from icalgebra.experiments.decline import measure_decline, prevalence
 from icalgebra.experiments.subject import Subject, result_about
+from icalgebra.experiments.values import holds
 from icalgebra.results import Curve, Result
-from icalgebra.statistics import Estimate, auc, difference, predicate, proportion
+from icalgebra.statistics import Estimate, auc, difference
 
 MIXTURE = "mixture"
 PUBLISHED_FACTS = tuple(range(2, 199, 2))  # Figure 2a's grid
@@ -33,7 +35,7 @@ def run(tier: str, seed: int, subject: Subject, n: int, facts: tuple[int, ...]) 
         values |= _values(name, answers)
         curves |= answers.curves(name)
         falls[name] = first_fall(answers)
-    values["monotonic"] = predicate(not any(falls.values()), n * len(falls))
+    values["monotonic"] = holds(not any(falls.values()), n * len(falls))
     for name in FALLS_FROM:
         if f"{name}_fall" in values:
             values |= measure_decline(subject, name, n, seed)
@@ -56,15 +58,11 @@ def _values(name: str, answers: Answers) -> dict[str, Estimate]:
         f"published_grid.{name}": auc(between(hits, answers.facts, grid)),
         f"published_grid_ceiling.{name}": auc(between(answers.ceiling, answers.facts, grid)),
     }
-    values |= {f"at.{k}.{name}": _accuracy(hits, answers.at(k)) for k in SHOWN if k in answers.facts}
+    values |= {f"at.{k}.{name}": share(hits[:, answers.at(k)]) for k in SHOWN if k in answers.facts}
     if name in FALLS_FROM and FALLS_FROM[name] in answers.facts:
-        values[f"{name}_fall"] = difference(_accuracy(hits, answers.at(FALLS_FROM[name])), _accuracy(hits, -1))
-        values[f"{name}_falls"] = predicate(values[f"{name}_fall"].low > 0, len(hits))
+        values[f"{name}_fall"] = difference(share(hits[:, answers.at(FALLS_FROM[name])]), share(hits[:, -1]))
+        values[f"{name}_falls"] = holds(values[f"{name}_fall"].low > 0, len(hits))
     return values
-
-
-def _accuracy(hits: np.ndarray, column: int) -> Estimate:
-    return proportion(int(hits[:, column].sum()), len(hits))
 
 
 def between(hits: np.ndarray, facts: tuple[int, ...], wanted: list[int]) -> np.ndarray:
@@ -74,9 +72,9 @@ def between(hits: np.ndarray, facts: tuple[int, ...], wanted: list[int]) -> np.n
 
 def first_fall(answers: Answers) -> list[int] | None:
     """The first pair of numbers of facts between which accuracy falls beyond chance: the intervals do not meet."""
-    shares = [_accuracy(answers.model, column) for column in range(len(answers.facts))]
-    for later, share in enumerate(shares):
+    shares = [share(column) for column in answers.model.T]
+    for later, found in enumerate(shares):
         for earlier in range(later):
-            if share.high < shares[earlier].low:
+            if found.high < shares[earlier].low:
                 return [answers.facts[earlier], answers.facts[later]]
     return None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from icalgebra.evaluate_by_facts import hits_by_facts
+from icalgebra.evaluate_by_facts import asks_every, hits_by_facts
 from icalgebra.experiments.subject import Subject
 from icalgebra.oracle import Ceiling, ceiling_hits
 from icalgebra.results import Curve
@@ -58,10 +58,6 @@ def ask(subject: Subject, sequences: Sequences, facts: Sequence[int]) -> Answers
 def believed(sequences: Sequences, world: World) -> Ceiling:
     """The best guesses of one who believes in a world, for 1 … k−1 facts of context."""
     return ceiling_hits(sequences, "train" if asks_every(sequences) else "holdout", world=world)
-
-
-def asks_every(sequences: Sequences) -> bool:
-    return sequences.distribution == "train"
 
 
 def within_reach(facts: Sequence[int], subject: Subject) -> tuple[int, ...]:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from icalgebra.evaluate import share
 from icalgebra.experiments.subject import Subject, result_about
 from icalgebra.experiments.values import holds
 from icalgebra.interp.ablation import head_masks, with_heads_replaced
@@ -30,7 +31,7 @@ from icalgebra.interp.lens import direct_logits, path_to_logits
 from icalgebra.interp.patching import target_probability
 from icalgebra.interp.trace import Trace, batch_size, chunks, on_device, trace, traces
 from icalgebra.results import Result
-from icalgebra.statistics import Estimate, mean, proportion
+from icalgebra.statistics import Estimate, mean
 from icalgebra.world import PAPER_STRUCTURES, World
 
 Values = dict[str, Estimate]
@@ -151,8 +152,8 @@ def _variants(
         }
         values |= {f"variants.{name}.mass.{key.replace(' ', '_')}": mean(mass) for key, mass in masses.items()}
         predicted = run.logits[:, : subject.world.n_variables].argmax(-1).cpu().numpy()
-        values[f"variants.{name}.correct"] = _share(predicted == cases.answer)
-        values[f"variants.{name}.top_is_answer"] = _share(direct.argmax(-1).cpu().numpy() == cases.answer)
+        values[f"variants.{name}.correct"] = share(predicted == cases.answer)
+        values[f"variants.{name}.top_is_answer"] = share(direct.argmax(-1).cpu().numpy() == cases.answer)
         _judge_variant(name, masses, direct.cpu().numpy(), predicted, cases, values)
         examples[name] = _example(subject, cases, pattern, direct)
     return examples
@@ -163,8 +164,8 @@ def _judge_variant(
 ) -> None:
     n = len(cases)
     if name == "both":
-        share = _share(masses["same pair"] > masses["reverse"])
-        values |= {"exact_precedes_commutative": holds(share.value > 0.5, n), "exact_over_commutative": share}
+        first = share(masses["same pair"] > masses["reverse"])
+        values |= {"exact_precedes_commutative": holds(first.value > 0.5, n), "exact_over_commutative": first}
     elif name == "neither":
         means = {key: float(mass.mean()) for key, mass in masses.items()}
         values["self_attends"] = holds(max(means, key=lambda key: means[key]) == "self", n)
@@ -172,8 +173,8 @@ def _judge_variant(
         wrong = _planted_wrong(cases)
         top = np.argsort(-direct, axis=1)[:, :2]
         both = (top == cases.answer[:, None]).any(1) & (top == wrong[:, None]).any(1)
-        values[f"{name}.promotes_both"] = _share(both)
-        values[f"{name}.predicts_wrong"] = _share(predicted == wrong)
+        values[f"{name}.promotes_both"] = share(both)
+        values[f"{name}.predicts_wrong"] = share(predicted == wrong)
         if name == "corrupted":
             values["promotes_both"] = holds(float(both.mean()) > 0.5, n)
 
@@ -208,7 +209,7 @@ def _decoded(subject: Subject, head: Head, n: int, n_facts: int, seed: int, valu
             run = traces(subject.model, cases.prompts, pattern=True)
             top = direct_logits(subject.model, run, "plain").argmax(-1).cpu().numpy()
             hit = top == cases.answer[:, None, None]
-            values[f"decode.{family}.{kind}"] = _share(hit[:, head[0], head[1]])
+            values[f"decode.{family}.{kind}"] = share(hit[:, head[0], head[1]])
             tables[f"{family}.{kind}"] = hit.mean(0).tolist()
             _attended(run, top, cases, head, family, kind, values, tables)
     return tables
@@ -228,14 +229,10 @@ def _attended(
     assert run.pattern is not None
     attended = top == most_attended_variable(run.pattern, cases).cpu().numpy()
     if (family, kind) == ("dihedral", "commute_any"):
-        values["decode.dihedral.attended"] = _share(attended[:, head[0], head[1]])
+        values["decode.dihedral.attended"] = share(attended[:, head[0], head[1]])
         tables["dihedral.attended"] = attended.mean(0).tolist()
     if (family, kind) == ("cyclic", "copy"):
-        values["promotes_attended.copy"] = _share(attended[:, head[0], head[1]])
+        values["promotes_attended.copy"] = share(attended[:, head[0], head[1]])
         facts, pattern = relations(cases)["same pair"], run.pattern[:, head[0], head[1]]
         for slot, name in enumerate(SLOTS):
             values[f"copy.slot.{name.replace(' ', '_')}"] = mean(attention_mass(pattern, facts, slot).cpu().numpy())
-
-
-def _share(hits: np.ndarray) -> Estimate:
-    return proportion(float(hits.sum()), len(hits))

@@ -8,11 +8,11 @@ paper's listing, whatever their answer (train_any), and only where the answer is
 from __future__ import annotations
 
 from icalgebra.distributions import sample
+from icalgebra.evaluate import share
 from icalgebra.results import Curve, Result
-from icalgebra.sequences import Sequences
 from icalgebra.solvers import MECHANISMS
 from icalgebra.solvers.coverage import Coverage, coverage
-from icalgebra.statistics import Estimate, proportion
+from icalgebra.statistics import Estimate
 from icalgebra.world import World
 
 SETTINGS = {"p7": World(), "p5_d2": World(p_mix=0.5, d2=True)}
@@ -34,7 +34,7 @@ def run(tier: str, seed: int, n: int) -> Result:
             values |= {f"{setting}.{kind}.{name}": covered.auc(name) for name in (*MECHANISMS, "total")}
             curves |= _curves(f"{setting}.{kind}", covered)
         values |= {f"{setting}.copyable.k{k}": _copyable(measured["train"], k) for k in (50, 200)}
-        values[f"{setting}.holdout.not_identity"] = _not_identity(holdout)
+        values[f"{setting}.holdout.not_identity"] = share(~holdout.identity_queries())
     config = {"n": n, "n_facts": N_FACTS, "settings": {name: world.to_dict() for name, world in SETTINGS.items()}}
     command = f"icalgebra reproduce --tier {tier} --only coverage --seed {seed}"
     return Result("coverage", tier, "data", seed, config, command, values, curves)
@@ -47,10 +47,4 @@ def _curves(prefix: str, covered: Coverage) -> dict[str, Curve]:
 
 def _copyable(covered: Coverage, k: int) -> Estimate:
     """The share of k-th facts whose pair occurred before: copy comes first, so nothing is taken from it."""
-    hits = covered.hits("copy")[:, k - 2]
-    return proportion(int(hits.sum()), len(hits))
-
-
-def _not_identity(holdout: Sequences) -> Estimate:
-    """The share of held-out queries in which neither operand is an identity."""
-    return proportion(int((~holdout.identity_queries()).sum()), len(holdout))
+    return share(covered.hits("copy")[:, k - 2])

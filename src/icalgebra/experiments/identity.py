@@ -274,7 +274,7 @@ def _curves(predicted: dict[str, np.ndarray], amounts: list[float], base: Cases)
 def _examples(
     logits: dict[str, np.ndarray], amounts: list[float], distance: float, base: Cases
 ) -> dict[str, dict[str, float]]:
-    """Mean logits of left, right, answer and the best of the rest, in the four panels of Figure 5c, relative to it."""
+    """Mean logits of the left, right and answering variable above the mean of all, in the panels of Figure 5c."""
     zero, plus = amounts.index(0.0), amounts.index(distance)
     panels = {"as it is": logits["plain"][:, zero], "steered": logits["plain"][:, plus],
               "false left, steered": logits["false_left"][:, plus],

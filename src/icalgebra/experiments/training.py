@@ -8,8 +8,9 @@ from icalgebra.distributions import sample
 from icalgebra.errors import InputError
 from icalgebra.evaluate import hits, share
 from icalgebra.experiments.subject import Subject, result_about
+from icalgebra.experiments.values import exactly, holds
 from icalgebra.results import Curve, Result
-from icalgebra.statistics import Estimate, proportion
+from icalgebra.statistics import proportion
 from icalgebra.train.evaluation import HOLDOUTS, SKILLS
 from icalgebra.train.speedrun import flops_before
 
@@ -30,10 +31,11 @@ def run(tier: str, seed: int, subject: Subject, n: int) -> Result:
     fresh = sample("holdout", n, subject.config.n_facts, seed, subject.world, stream="training/fresh")
     values = {"final_holdout": share(hits(subject.predictor, fresh))}
     rise = _rise(records, LOW)
+    # Facts about this one run: no sampling stands behind them.
     if rise is not None:
-        values["abrupt_rise"] = _exact(rise <= PUBLISHED_RISE)
-        values["rise_share"] = _exact(rise)
-        values["rise_share_from_plateau"] = _exact(_rise(records, PLATEAU) or 0.0)
+        values["abrupt_rise"] = holds(rise <= PUBLISHED_RISE, 1)
+        values["rise_share"] = exactly(rise, 1)
+        values["rise_share_from_plateau"] = exactly(_rise(records, PLATEAU) or 0.0, 1)
     details = {
         "steps": [record["step"] for record in records],
         "flops": [flops_before(subject.config, record["step"]) for record in records],
@@ -51,7 +53,7 @@ def _share_curve(records: list[dict[str, Any]], name: str, n: int) -> Curve:
 
 def _loss_curve(records: list[dict[str, Any]], name: str, n: int) -> Curve:
     """Losses come without an interval: metrics.jsonl keeps the mean alone."""
-    return Curve.of([r["step"] for r in records], [Estimate(r[name], r[name], r[name], n) for r in records])
+    return Curve.of([r["step"] for r in records], [exactly(r[name], n) for r in records])
 
 
 def _rise(records: list[dict[str, Any]], low: float) -> float | None:
@@ -61,8 +63,3 @@ def _rise(records: list[dict[str, Any]], low: float) -> float | None:
         return None
     before = [r["step"] for r in records if r["step"] < reached and r["holdout"] <= low]
     return (reached - max(before, default=0)) / reached
-
-
-def _exact(value: float) -> Estimate:
-    """A fact about this one run: no sampling stands behind it."""
-    return Estimate(float(value), float(value), float(value), 1)

@@ -11,5 +11,5 @@ def exactly(value: float, n: int) -> Estimate:
 
 
 def holds(condition: bool, n: int) -> Estimate:
-    """1 or 0."""
+    """A yes or no as 1 or 0, with the number of observations it was read from."""
     return exactly(float(condition), n)

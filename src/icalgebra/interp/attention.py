@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 RELATIONS = ("self", "same pair", "reverse", "identity", "same left", "same right")
 SLOTS = ("left", "right", "=", "answer", "comma behind")
-LEFT_SLOT, RIGHT_SLOT, EQUALS_SLOT, ANSWER_SLOT, COMMA_SLOT = range(5)
+ANSWER_SLOT, COMMA_SLOT = SLOTS.index("answer"), SLOTS.index("comma behind")
 
 
 def relations(cases: Cases) -> dict[str, Bool[np.ndarray, "n k"]]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 
 from icalgebra.interp.attention import ANSWER_SLOT, COMMA_SLOT, attention_mass, relations
 from icalgebra.interp.cases import Cases
@@ -22,7 +23,6 @@ from icalgebra.interp.heads import answers_of, contrast
 from icalgebra.interp.lens import direct_logits
 from icalgebra.interp.trace import traces
 from icalgebra.model.transformer import Transformer
-from icalgebra.vocabulary import FACT_LENGTH
 
 if TYPE_CHECKING:
     from jaxtyping import Bool
@@ -45,13 +45,14 @@ def look(model: Transformer, cases: Cases, apart: bool) -> Looked:
     """All heads on some cases; apart: for each side only the answers that the other does not rule out."""
     run = traces(model, cases.prompts, pattern=True)
     assert run.pattern is not None
-    direct, ruled, length = direct_logits(model, run), ruled_out(cases, apart), cases.prompts.shape[1]
+    direct, ruled = direct_logits(model, run), ruled_out(cases, apart)
     open_ = cases.members & ~np.logical_or(*ruled_out(cases, apart=False).values())
+    even = torch.full(cases.prompts.shape, 1 / cases.prompts.shape[1], dtype=torch.float64)
     mass, chance, change, in_group = {}, {}, {}, {}
     for name, chosen in groups_of_facts(cases).items():
         for slot, place in SLOTS.items():
             mass[name, slot] = attention_mass(run.pattern, chosen, place).cpu().numpy()
-            chance[name, slot] = chosen.sum(1) * (FACT_LENGTH if place is None else 1) / length
+            chance[name, slot] = attention_mass(even, chosen, place).numpy()
     for side in SIDES:
         change[side] = contrast(direct, ruled[side]).cpu().numpy()
         in_group[side] = contrast(direct, ruled[side], open_).cpu().numpy()

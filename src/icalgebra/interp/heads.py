@@ -25,13 +25,14 @@ import torch
 from torch import Tensor
 
 from icalgebra.distributions import sample
+from icalgebra.evaluate import share
 from icalgebra.interp.attention import attention_mass, relations
 from icalgebra.interp.cases import Cases, pairs
 from icalgebra.interp.lens import direct_logits
 from icalgebra.interp.patching import indirect_effects
 from icalgebra.interp.trace import Trace, traces
 from icalgebra.model.transformer import Transformer
-from icalgebra.statistics import Estimate, mean, proportion
+from icalgebra.statistics import Estimate, mean
 from icalgebra.world import World
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def copying_effect(model: Transformer, clean: Cases, corrupt: Cases, role: str) 
 
 
 def query_promotion(model: Transformer, run: Trace, cases: Cases) -> RoleScores:
-    return _scores(model, "query promotion", promotes_query(direct_logits(model, run), cases), _share)
+    return _scores(model, "query promotion", promotes_query(direct_logits(model, run), cases), share)
 
 
 def promotes_query(direct: Float[Tensor, "n ... N"], cases: Cases) -> Bool[Tensor, "n ..."]:
@@ -122,7 +123,7 @@ def promotes_query(direct: Float[Tensor, "n ... N"], cases: Cases) -> Bool[Tenso
 
 
 def identity_demotion(model: Transformer, run: Trace, cases: Cases) -> RoleScores:
-    return _scores(model, "identity demotion", demotes_identity(direct_logits(model, run), cases), _share)
+    return _scores(model, "identity demotion", demotes_identity(direct_logits(model, run), cases), share)
 
 
 def demotes_identity(direct: Float[Tensor, "n ... N"], cases: Cases) -> Bool[Tensor, "n ..."]:
@@ -165,10 +166,6 @@ def contrast(
     )
     means = [(direct * part).sum(-1) / part.sum(-1).clamp(min=1) for part in (inside, outside)]
     return means[0] - means[1]
-
-
-def _share(hits: np.ndarray) -> Estimate:
-    return proportion(float(hits.sum()), len(hits))
 
 
 def _scores(
