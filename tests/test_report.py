@@ -240,7 +240,7 @@ def test_words_stand_where_a_verdict_says_little(tmp_path: Path) -> None:
     for model, name in (("small", "identity"), ("fast", "cancellation"), ("fast", "subspaces")):
         write_result(tmp_path / "results", read_result(ROOT / "results" / "full" / model / f"{name}.json"))
     html = build_report(tmp_path, None, tmp_path / "results").read_text()
-    for words in ("little for steering by", "It is one head for both sides", "mostly fails in its own place too"):
+    for words in ("little for steering by", "It is the same head for both", "mostly fails in its own place too"):
         assert words in " ".join(html.split()), words
 
 
