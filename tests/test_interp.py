@@ -31,7 +31,7 @@ from icalgebra.interp.heads import ROLES, role_scores
 from icalgebra.interp.hooks import add, cached, hooked, project, replace
 from icalgebra.interp.lens import components, direct_logits, head_results, path_to_logits, read_logits
 from icalgebra.interp.patching import Site, head_sites, indirect_effects, target_logit, target_probability, value_of
-from icalgebra.interp.trace import RESUMABLE, on_device, resume, trace, traces
+from icalgebra.interp.trace import RESUMABLE, Trace, on_device, resume, trace, traces
 from icalgebra.model.transformer import ModelConfig, Transformer
 from icalgebra.solvers import MECHANISMS, answer_sets
 from icalgebra.world import World
@@ -386,6 +386,30 @@ def test_scores_have_the_sign_of_their_words(model: Transformer, monkeypatch: py
         monkeypatch.setattr(heads, "direct_logits", lambda model, run, direct=direct: direct)
         found = role(model, run, asked)
         assert [found.of((0, head)).value for head in (0, 1)] == pytest.approx(wanted), found.role
+
+
+def test_the_identity_roles_are_also_scored_where_no_identity_is_asked_about(
+    model: Transformer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Cases] = []
+
+    def promoting(model: Transformer, run: Trace) -> torch.Tensor:
+        """A head that promotes whatever is asked about."""
+        one = torch.eye(10)[torch.as_tensor(np.stack([asked[-1].left, asked[-1].right]))].sum(0)
+        return one[:, None, None].expand(-1, 3, 4, -1)
+
+    def remember(model: Transformer, cases: Cases) -> dict[str, heads.RoleScores]:
+        asked.append(cases)
+        return plain(model, cases)
+
+    plain = heads.identity_roles
+    monkeypatch.setattr(heads, "identity_roles", remember)
+    monkeypatch.setattr(heads, "direct_logits", promoting)
+    found = heads.identity_roles_elsewhere(model, WORLD, n=5, n_facts=K, seed=0)
+    assert len(asked[0]) == 5
+    assert not asked[0].is_identity.any()
+    assert found["query promotion"].of((0, 0)).value == 1.0
+    assert found["identity demotion"].of((0, 0)).value < 1.0
 
 
 def test_ablating_nothing_and_everything(model: Transformer) -> None:

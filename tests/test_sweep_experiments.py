@@ -14,7 +14,8 @@ from icalgebra.errors import InputError
 from icalgebra.experiments import architecture, mixing
 from icalgebra.experiments.architecture import labels, published_table
 from icalgebra.experiments.subject import Runs
-from icalgebra.experiments.sweeps import across_seeds, later
+from icalgebra.experiments.sweeps import later
+from icalgebra.experiments.values import across_seeds
 from icalgebra.files import write_json
 from icalgebra.oracle.floors import slot_floors
 from icalgebra.report.page import build_report

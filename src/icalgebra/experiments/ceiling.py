@@ -16,7 +16,7 @@ from icalgebra.results import Curve, Result
 from icalgebra.sequences import Sequences
 from icalgebra.solvers import MECHANISMS, Queries, answer_sets
 from icalgebra.solvers.coverage import coverage
-from icalgebra.statistics import Estimate, auc, auc_ratio, mean, proportion
+from icalgebra.statistics import Estimate, auc, auc_ratio, mean, share_among
 from icalgebra.world import PAPER_STRUCTURES, World
 
 SETTINGS = {"p7": World(), "p5_d2": World(p_mix=0.5, d2=True)}
@@ -85,13 +85,9 @@ def _measure_mechanisms(
             continue  # copying is impossible on hold-out sequences
         answered, right = found != 0, found == truth
         values[f"soundness.{kind}.{name}.answers"] = auc(answered)
-        values[f"soundness.{kind}.{name}.right"] = _share(right, answered)
-        values[f"soundness.{kind}.{name}.certain"] = _share(right & ceiling.entailed, answered)
+        values[f"soundness.{kind}.{name}.right"] = share_among(right, answered)
+        values[f"soundness.{kind}.{name}.certain"] = share_among(right & ceiling.entailed, answered)
         values[f"soundness.{kind}.{name}.share"] = auc_ratio(right, ceiling.expected)
-
-
-def _share(condition: np.ndarray, among: np.ndarray) -> Estimate:
-    return proportion(int((condition & among).sum()), int(among.sum()))
 
 
 def _structure_ceiling(name: str, n: int, seed: int, values: dict[str, Estimate]) -> Curve:

@@ -37,8 +37,7 @@ from icalgebra.experiments.onsets import (
 )
 from icalgebra.experiments.plateaus import level_between, longest_rest
 from icalgebra.experiments.subject import Runs
-from icalgebra.experiments.sweeps import across_seeds
-from icalgebra.experiments.values import holds
+from icalgebra.experiments.values import across_seeds, holds
 from icalgebra.oracle.floors import slot_floors
 from icalgebra.results import Curve, Result
 from icalgebra.statistics import Z95, Estimate, mean, proportion

@@ -1,5 +1,6 @@
 """Roles of heads (interp/heads.py), and what the heads of each role are worth on every distribution.
 
+role.<role>                                     the best head's score; .elsewhere: its score on other queries
 necessary.<role>.<distribution>.mean|resample   accuracy without the role's heads; .control: without as many others
 sufficient.<role>.<distribution>                how often they alone, carried into another run, bring its answer
 """
@@ -14,7 +15,7 @@ from icalgebra.evaluate import share
 from icalgebra.experiments.subject import Subject, result_about
 from icalgebra.interp.ablation import other_heads, worth
 from icalgebra.interp.cases import pairs
-from icalgebra.interp.heads import ROLES, Head, RoleScores, drawer, head_name, role_scores
+from icalgebra.interp.heads import ROLES, Head, RoleScores, drawer, head_name, identity_roles_elsewhere, role_scores
 from icalgebra.interp.trace import traces
 from icalgebra.results import Result
 from icalgebra.statistics import Estimate
@@ -36,6 +37,8 @@ def run(tier: str, seed: int, subject: Subject, n: int, n_facts: int) -> Result:
     n_facts = subject.facts(n_facts)
     scores = role_scores(subject.model, subject.world, n, n_facts, seed)
     values = {f"role.{role.replace(' ', '_')}": scores[role].of(scores[role].best) for role in ROLES}
+    for role, control in identity_roles_elsewhere(subject.model, subject.world, n, n_facts, seed).items():
+        values[f"role.{role.replace(' ', '_')}.elsewhere"] = control.of(scores[role].best)
     sets = {role: scores[role].heads or [scores[role].best] for role in ROLES}
     values |= _worths(subject, sets, n, n_facts, seed)
     return result_about(

@@ -20,7 +20,7 @@ from icalgebra.distributions import sample
 from icalgebra.evaluate import share
 from icalgebra.experiments.subject import Subject, result_about
 from icalgebra.experiments.subspace_fits import KINDS, Plan, Setting, flag_name, last_attention, main_fit, prepare
-from icalgebra.experiments.values import exactly
+from icalgebra.experiments.values import across_seeds, exactly
 from icalgebra.interp.lens import head_results
 from icalgebra.interp.subspaces import (
     COMPONENTS,
@@ -96,8 +96,8 @@ def _accuracy(subject: Subject, kind: str, identity: bool, setting: Setting, bas
         other = plan.of_seed(place)
         again = prepare(subject, kind, identity, other)
         reached.append(_hits(subject, again.test, main_fit(subject, again, other).of(plan.size)))
-    name = f"{kind}.{flag_name(identity)}"
-    return {name: share(np.concatenate(reached)), **{f"{name}.seed.{i}": share(hit) for i, hit in enumerate(reached)}}
+    name, by_seed = f"{kind}.{flag_name(identity)}", [share(hit) for hit in reached]
+    return {name: across_seeds(by_seed), **{f"{name}.seed.{i}": estimate for i, estimate in enumerate(by_seed)}}
 
 
 def _controls(subject: Subject, name: str, setting: Setting, basis: Tensor, plan: Plan) -> Values:

@@ -10,6 +10,7 @@ import numpy as np
 
 from icalgebra.errors import InputError
 from icalgebra.experiments.subject import Runs
+from icalgebra.experiments.values import across_seeds
 from icalgebra.statistics import Estimate, mean
 from icalgebra.sweep.table import read_table, run_curves
 
@@ -33,17 +34,6 @@ def measured(row: Row, evaluation: str) -> dict[str, Estimate]:
     """Skills of a finished model under a further evaluation; of its own world, its last running one will do."""
     found = row["evaluations"].get(evaluation, row["final"] if evaluation in OWN_WORLD else {})
     return {key: Estimate(**found[name]) for key, name in SKILLS.items() if name in found}
-
-
-def across_seeds(estimates: Sequence[Estimate]) -> Estimate:
-    """The mean, from the lowest lower bound to the highest upper one: seeds may differ by more than sampling does."""
-    n = len(estimates)
-    return Estimate(
-        sum(e.value for e in estimates) / n,
-        min(e.low for e in estimates),
-        max(e.high for e in estimates),
-        sum(e.n for e in estimates),
-    )
 
 
 def skills_of(rows: Sequence[Row], evaluation: str) -> dict[str, Estimate]:

@@ -85,15 +85,28 @@ def role_scores(model: Transformer, world: World, n: int, n_facts: int, seed: in
     found = {role: copying_effect(model, *pairs(draw(role, n), draw("holdout", 2 * n + 16, role)), role)[0]
              for role in ("copy", "commute")}  # fmt: skip
     identity = draw("identity", 2 * n)
-    identity = identity[identity.distinct][:n]
-    run = traces(model, identity.prompts)
-    found |= {"query promotion": query_promotion(model, run, identity),
-              "identity demotion": identity_demotion(model, run, identity)}  # fmt: skip
+    found |= identity_roles(model, identity[identity.distinct][:n])
     holdout = draw("holdout", n, "holdout")
     run = traces(model, holdout.prompts, pattern=True)
     found |= {f"{side} cancellation": cancellation(model, run, holdout, side) for side in ("left", "right")}
     found["closure promotion"] = closure_promotion(model, run, holdout)
     return found
+
+
+def identity_roles(model: Transformer, cases: Cases) -> dict[str, RoleScores]:
+    run = traces(model, cases.prompts)
+    return {
+        "query promotion": query_promotion(model, run, cases),
+        "identity demotion": identity_demotion(model, run, cases),
+    }
+
+
+def identity_roles_elsewhere(
+    model: Transformer, world: World, n: int, n_facts: int, seed: int = 0
+) -> dict[str, RoleScores]:
+    """The same scores on queries without the identity: a head that has them there too does not act on identities."""
+    cases = drawer(world, n_facts, seed, "heads")("holdout", 4 * n, "elsewhere")
+    return identity_roles(model, cases[cases.distinct & ~cases.is_identity & (cases.identity >= 0)][:n])
 
 
 def drawer(world: World, n_facts: int, seed: int, prefix: str) -> Callable[..., Cases]:
