@@ -111,6 +111,12 @@ def test_train_takes_every_field_and_a_config_file(tmp_path: Path, capsys: pytes
     assert json.loads((tmp_path / "run/config.json").read_text())["structures"] == ["C3"]
 
 
+@pytest.mark.parametrize("world", [icalgebra.World(n_variables=20), icalgebra.World(("C3",), n_variables=6)])
+def test_a_model_refuses_tokens_of_another_alphabet(world: icalgebra.World) -> None:
+    with pytest.raises(icalgebra.InputError, match="a prompt of 16 variables"):
+        accuracy(icalgebra.as_predictor(icalgebra.load_model("small")), n=2, n_facts=5, world=world)
+
+
 @pytest.mark.parametrize(
     "arguments, reason",
     [

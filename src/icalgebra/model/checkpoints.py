@@ -28,6 +28,7 @@ from torch import Tensor
 
 from icalgebra.errors import InputError, RunError
 from icalgebra.model.transformer import ModelConfig, Transformer
+from icalgebra.vocabulary import Vocabulary
 
 MODEL, TRAINER, MANIFEST = "model.safetensors", "trainer.safetensors", "manifest.json"
 FORMAT, HEADER = "icalgebra 1", "icalgebra"
@@ -147,9 +148,11 @@ def load_model(source: str | Path = "small", device: str | torch.device = "cpu")
 def as_predictor(model: Transformer, batch_size: int = 256) -> Callable[[np.ndarray], np.ndarray]:
     """The model as a predictor: tokens [n, 5k−1] to probabilities over the variables, [n, N]."""
     n_variables = model.config.n_variables
+    vocabulary = Vocabulary(n_variables)
 
     @torch.inference_mode()
     def predict(tokens: np.ndarray) -> np.ndarray:
+        vocabulary.check_prompts(tokens)
         device = model.unembedding.device
         probabilities = np.empty((len(tokens), n_variables), dtype=np.float32)
         for begin in range(0, len(tokens), batch_size):
