@@ -16,8 +16,10 @@ import torch
 from icalgebra import load_model
 from icalgebra.cli import main
 from icalgebra.errors import InputError, RunError
-from icalgebra.model.checkpoints import read_checkpoint
+from icalgebra.model.checkpoints import find_checkpoint, read_checkpoint
 from icalgebra.train import train
+from icalgebra.train.optimisers import Optimisers
+from icalgebra.train.run import RunFolder
 from training_helpers import MICRO, checkpoint_names, records, same_weights
 
 
@@ -71,6 +73,16 @@ def test_a_foreign_checkpoint_is_not_used(run: Path, tmp_path: Path, capsys: pyt
     shutil.copytree(tmp_path / "other/checkpoints/step_000006", run / "checkpoints/step_000009")
     assert train(resume=run, device="cpu").step == MICRO.steps
     assert "belongs to another run" in capsys.readouterr().err
+
+
+def test_checkpoints_go_by_their_number(run: Path) -> None:
+    for step in ("1000000", "999999", "notes"):
+        shutil.copytree(run / "checkpoints/step_000006", run / f"checkpoints/step_{step}")
+    assert find_checkpoint(run).path.name == "step_1000000"
+    folder = RunFolder.open(run)
+    folder.save(1000001, load_model(run), Optimisers(load_model(run), MICRO), score=None)
+    assert {"step_1000000", "step_1000001"} <= set(checkpoint_names(run))
+    assert "step_999999" not in checkpoint_names(run)
 
 
 def test_without_a_sound_checkpoint_training_does_not_go_on(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from icalgebra.evaluate import Predictor
-from icalgebra.model.checkpoints import as_predictor, find_checkpoint
+from icalgebra.model.checkpoints import as_predictor, by_step, find_checkpoint
 from icalgebra.model.transformer import Transformer
 from icalgebra.results import Curve, Result
 from icalgebra.statistics import Estimate
@@ -95,7 +95,7 @@ def load_subject(source: str = "small", device: str | torch.device = "cpu") -> S
     """A shipped model's name, a run folder, a checkpoint folder or a file."""
     checkpoint = find_checkpoint(source)
     config = TrainConfig.from_dict(checkpoint.config)
-    ladder = sorted((Path(source) / "checkpoints").glob("step_*"))
+    ladder = list(by_step(Path(source) / "checkpoints").values())
     return Subject(Path(source).stem, checkpoint.model(device), config, _metrics(checkpoint.path), ladder)
 
 

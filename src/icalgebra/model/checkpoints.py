@@ -125,10 +125,16 @@ def find_checkpoint(source: str | Path) -> Checkpoint:
     raise InputError(f"no model {str(source)!r}: it is no file, no run folder and no shipped model ({shipped})")
 
 
+def by_step(checkpoints: Path) -> dict[int, Path]:
+    """The folders step_NNNNNN, oldest first; by number, since names from the millionth step on sort before others."""
+    steps = {folder.name.removeprefix("step_"): folder for folder in checkpoints.glob("step_*")}
+    return dict(sorted((int(step), folder) for step, folder in steps.items() if step.isdigit()))
+
+
 def newest_checkpoint(checkpoints: Path, config: dict[str, Any] | None = None) -> tuple[Checkpoint | None, list[str]]:
     """The newest checkpoint that is sound (and of the run with this config), and what is wrong with those after it."""
     complaints: list[str] = []
-    for folder in sorted(checkpoints.glob("step_*"), reverse=True):
+    for folder in reversed(by_step(checkpoints).values()):
         try:
             found = read_checkpoint(folder)
         except InputError as error:
