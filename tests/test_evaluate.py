@@ -126,6 +126,7 @@ def test_a_model_refuses_tokens_of_another_alphabet(world: icalgebra.World) -> N
         (["train", "tiny", "--out", "x", "--device", "gpu"], "unknown device"),
         (["train", "tiny", "--resume", "x"], "the run's own config"),
         (["train", "tiny", "--out", "x", "--d-model", "7"], "even number of dimensions"),
+        (["train", "tiny", "--out", "x", "--device", "meta"], "torch cannot use the device 'meta'"),
         (["eval", "nothing"], "no model 'nothing'"),
     ],
 )

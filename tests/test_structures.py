@@ -373,11 +373,13 @@ def test_header_forms_give_the_same_table(tmp_path, text, name):
         ("*,e,e\ne,e,e\ne,e,e\n", "t.csv", "'e' is listed twice"),
         ("", "t.csv", "empty"),
         ("[]", "t.json", "empty"),
-        ("[[0,1],[1,0]", "t.json", "line 1, column 13"),
+        ("[[0,1],[1,0]", "t.json", "line 1 column 13"),
         ("[0,1]", "t.json", "list of rows"),
         ('{"rows": [[0]]}', "t.json", "'table'"),
         ("[[0,1],[1,2]]", "t.json", "row 2, column 2: '2' is not an element"),
         ("\n".join([",".join("0" * 53)] * 53), "t.csv", "at most 52"),
+        ("a" * 200_000 + ",0\n0,0", "t.csv", "is not CSV: field larger"),
+        ("[" * 100_000, "t.json", "is not JSON: maximum recursion"),
     ],
 )
 def test_a_malformed_table_says_which_cell(tmp_path, text, name, message):
@@ -389,11 +391,11 @@ def test_a_malformed_table_says_which_cell(tmp_path, text, name, message):
 
 
 def test_a_missing_file_is_the_users_error(tmp_path):
-    with pytest.raises(InputError, match="cannot read the table"):
+    with pytest.raises(InputError, match="cannot read"):
         load_structure(tmp_path / "nowhere.csv")
 
 
 def test_a_binary_file_is_the_users_error(tmp_path):
     (tmp_path / "binary.csv").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(InputError, match="cannot read the table"):
+    with pytest.raises(InputError, match="cannot read"):
         load_structure(tmp_path / "binary.csv")

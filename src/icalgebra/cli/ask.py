@@ -53,19 +53,21 @@ class Ask(WorldOptions):
 
     def _model_and_text(self) -> tuple[str | None, str | None]:
         """A single word that holds '=' is a sequence: then no model is asked."""
-        if self.text is None and self.model is not None and "=" in self.model:
-            return None, self.model
-        if self.text is not None and self.file is not None:
+        model, text = self.model, self.text
+        if text is None and model is not None and "=" in model:
+            model, text = None, model
+        if text is not None and self.file is not None:
             raise InputError("give a sequence or --file, not both")
-        return (None if self.model in (None, "none") else self.model), self.text
+        return (None if model == "none" else model), text
 
     def _predictor(self, model: str | None) -> tuple[Any, World]:
         """The model and the world it knows; without a model, the world of the options."""
         if model is None:
             return None, self.world()
         from icalgebra.experiments.subject import load_subject
+        from icalgebra.train.distributed import choose_device
 
-        subject = load_subject(model, self.device)
+        subject = load_subject(model, choose_device(self.device))
         return subject.predictor, subject.world
 
     def _ask(self, prompt: np.ndarray, world: World, predictor: Any) -> dict[str, Any]:
