@@ -149,12 +149,14 @@ def test_a_half_written_last_line_of_metrics_is_forgotten(run: Path, finished: P
     assert records(run) == records(finished)
 
 
-def test_a_tracker_sees_every_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tracker_sees_every_record_and_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
-    session = SimpleNamespace(log=lambda values, step: seen.append(step))
+    ended: list[bool] = []
+    session = SimpleNamespace(log=lambda values, step: seen.append(step), finish=lambda: ended.append(True))
     monkeypatch.setitem(sys.modules, "wandb", SimpleNamespace(init=lambda **_: session))
     train(MICRO.with_changes(tracker="wandb"), tmp_path / "run", device="cpu")
     assert seen == [record["step"] for record in records(tmp_path / "run")]
+    assert ended == [True]
     monkeypatch.setitem(sys.modules, "trackio", None)
     with pytest.raises(InputError, match="pip install trackio"):
         train(MICRO.with_changes(tracker="trackio"), tmp_path / "other", device="cpu")
