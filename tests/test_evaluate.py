@@ -127,10 +127,21 @@ def test_a_model_refuses_tokens_of_another_alphabet(world: icalgebra.World) -> N
         (["train", "tiny", "--resume", "x"], "the run's own config"),
         (["train", "tiny", "--out", "x", "--d-model", "7"], "even number of dimensions"),
         (["train", "tiny", "--out", "x", "--device", "meta"], "torch cannot use the device 'meta'"),
+        (["train", "tiny", "--out", "x", "--d-model", "4000000", "--device", "cpu"], "not enough memory"),
+        (["speedrun", "tiny", "--timed-steps", "10"], "--timed-steps must be at least 20"),
+        (["speedrun", "tiny", "--n", "0"], "--n must be at least 1"),
+        (["speedrun", "tiny", "--steps", "0"], "steps is too small: 0"),
         (["eval", "nothing"], "no model 'nothing'"),
     ],
 )
-def test_bad_requests_end_in_one_line(arguments: list[str], reason: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_requests_end_in_one_line(
+    arguments: list[str],
+    reason: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit, match="2"):
         main(arguments)
     told = capsys.readouterr().err

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 import tyro
 
 from icalgebra.errors import InputError
-from icalgebra.train import TrainConfig, preset, train
+from icalgebra.train import PRESETS, TrainConfig, preset, train
 from icalgebra.train.loop import TrainResult
 
 
@@ -40,10 +40,10 @@ Overrides: Any = _overrides()
 
 @dataclass(frozen=True)
 class Train(Overrides):
-    """Train a model: a preset (paper, fast, small, tiny), with any field changed, or go on with a run."""
+    """Train a model: a preset (paper, fast, small, sprint, tiny), with any field changed, or go on with a run."""
 
     preset: tyro.conf.Positional[str | None] = None
-    """paper, fast, small or tiny."""
+    """paper, fast, small, sprint or tiny."""
     out: Path | None = None
     """The new run folder: config.json, metrics.jsonl, checkpoints."""
     resume: Path | None = None
@@ -71,7 +71,7 @@ class Train(Overrides):
             return preset(self.preset)
         if self.config is not None and self.preset is None:
             return TrainConfig.load(self.config)
-        raise InputError("name a preset (paper, fast, small, tiny) or give --config FILE: one of them")
+        raise InputError(f"name a preset ({', '.join(PRESETS)}) or give --config FILE: one of them")
 
     def _out(self) -> Path:
         if self.out is None:

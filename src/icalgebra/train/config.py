@@ -83,6 +83,8 @@ class TrainConfig:
             raise InputError(f"short_facts must be between 1 and n_facts ({self.n_facts}), not {self.short_facts}")
         if self.batch_size % self.micro_batches:
             raise InputError(f"batch_size {self.batch_size} cannot be split into {self.micro_batches} micro-batches")
+        if not -(2**63) <= self.seed < 2**64:
+            raise InputError(f"seed must fit into 64 bits: {self.seed}")
         self.model, self.world  # noqa: B018 (both check what they are given)
 
     @cached_property
