@@ -68,6 +68,7 @@ def test_people_get_a_table(capsys) -> None:
         ("none", ",ab=", "--file", "x"),
         (",ab=", "--file", "x"),
         ("small", ",ab=", "--device", "meta"),
+        ("small", ",ab=", "--structures", "Q8"),
     ],
 )
 def test_bad_input_is_one_line(capsys, arguments) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -64,6 +64,8 @@ class Ask(WorldOptions):
         """The model and the world it knows; without a model, the world of the options."""
         if model is None:
             return None, self.world()
+        if any(getattr(self, item.name) != item.default for item in fields(WorldOptions)):
+            raise InputError("a model is asked about its own world; leave the options of the world out, or the model")
         from icalgebra.experiments.subject import load_subject
         from icalgebra.train.distributed import choose_device
 
