@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import ROOT, message_of
+from helpers import ROOT, exit_code, message_of
 from icalgebra.cli import main
 from icalgebra.errors import InputError
 from icalgebra.figures import published
@@ -126,12 +126,6 @@ def swept(file: Path, out: Path, *options: str) -> int:
 
 def arguments(file: Path, out: Path) -> list[str]:
     return ["sweep", str(file), "--out", str(out), "--workers", "2", "--device", "cpu"]
-
-
-def exit_code(*given: str) -> int:
-    with pytest.raises(SystemExit) as stopped:
-        main(list(given))
-    return int(stopped.value.code or 0)
 
 
 def test_table_and_figure_come_out(whole: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,8 +14,8 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from helpers import exit_code
 from icalgebra import load_model
-from icalgebra.cli import main
 from icalgebra.errors import InputError, RunError
 from icalgebra.experiments.subject import load_subject
 from icalgebra.model.checkpoints import find_checkpoint, read_checkpoint
@@ -163,9 +163,3 @@ def test_a_tracker_sees_every_record_and_is_ended(tmp_path: Path, monkeypatch: p
     monkeypatch.setitem(sys.modules, "trackio", None)
     with pytest.raises(InputError, match="pip install trackio"):
         train(MICRO.with_changes(tracker="trackio"), tmp_path / "other", device="cpu")
-
-
-def exit_code(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as stopped:
-        main(list(arguments))
-    return int(stopped.value.code or 0)
