@@ -68,6 +68,8 @@ def test_a_row_is_a_function_of_seed_stream_and_number(name, seed, start, n, row
 def test_a_batch_of_nothing_is_refused(batch_size):
     with pytest.raises(InputError, match="at least 1 sequence"):
         next(batches("train", batch_size, 5, n=10))
+    with pytest.raises(InputError, match="counts of rows"):
+        next(batches("train", 4, 5, n=batch_size - 1))
 
 
 @pytest.mark.parametrize("batch_size", [1, 7, 30, 64])

@@ -132,6 +132,7 @@ def batches(
     """The same rows as `sample`, a batch at a time: n rows, or without end. Memory stays that of one batch."""
     if batch_size < 1:
         raise InputError(f"a batch has at least 1 sequence, not {batch_size}")
+    check_rows(n or 0, start)
     end = None if n is None else start + n
     for begin in count(start, batch_size):
         size = batch_size if end is None else min(batch_size, end - begin)

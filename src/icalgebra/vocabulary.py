@@ -102,7 +102,8 @@ class Vocabulary:
         """Raise InputError where token rows are not the prompts of this alphabet: …,xy= with its own '='."""
         if (tokens.shape[1] + 1) % FACT_LENGTH or (tokens[:, -1] != self.equals).any():
             raise InputError(
-                f"a prompt of {self.n_variables} variables is 5k−1 tokens and ends in '=' ({self.equals}): …,xy="
+                f"a prompt of {self.n_variables} variables is 5k−1 tokens and ends in '=' ({self.equals}); "
+                "these are none, or of another alphabet"
             )
         self.check(tokens)
 
