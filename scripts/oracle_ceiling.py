@@ -12,7 +12,7 @@ import argparse
 import numpy as np
 
 from icalgebra.distributions import sample
-from icalgebra.oracle import Ceiling, ceiling_hits, judge
+from icalgebra.oracle import Ceiling, ceiling_hits, credit, judge
 from icalgebra.statistics import auc, mean
 from icalgebra.world import World
 
@@ -31,9 +31,7 @@ def calibration(n: int, seed: int) -> None:
         sequences = sample("holdout", n, n_context + 1, seed, world, stream="calibration")
         judged = judge(sequences.prompts, world)
         p = judged.probabilities
-        best = p.max(axis=1)
-        tied = p >= best[:, None] * (1 - 1e-9)
-        won = tied[np.arange(n), sequences.answers] / tied.sum(axis=1)
+        best, won = p.max(axis=1), credit(p, sequences.answers)
         entailed = judged.kinds == "entailed"
         wrong = int((won[entailed] < 1).sum())
         gap = mean(won - best)

@@ -12,8 +12,10 @@ from itertools import permutations, product
 from pathlib import Path
 
 import numpy as np
+import pytest
 from scipy.stats import chisquare
 
+from icalgebra.cli import main
 from icalgebra.distributions import DISTRIBUTIONS, sample
 from icalgebra.errors import InputError
 from icalgebra.sequences import Sequences
@@ -347,6 +349,13 @@ def golden() -> dict:
 
 def python_arguments(code: str) -> list[str]:
     return [sys.executable, "-c", code]
+
+
+def exit_code(*arguments: object) -> int:
+    """What a command line ends with."""
+    with pytest.raises(SystemExit) as ended:
+        main([str(argument) for argument in arguments])
+    return int(ended.value.code or 0)
 
 
 def golden_now() -> dict:

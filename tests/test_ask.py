@@ -59,7 +59,18 @@ def test_people_get_a_table(capsys) -> None:
     assert "entailed" in out
 
 
-@pytest.mark.parametrize("arguments", [("small", ",ab"), ("smal", ",ab="), (",ab=c",), ("none", ",ab=", "--file", "x")])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("small", ",ab"),
+        ("smal", ",ab="),
+        (",ab=c",),
+        ("none", ",ab=", "--file", "x"),
+        (",ab=", "--file", "x"),
+        ("small", ",ab=", "--device", "meta"),
+        ("small", ",ab=", "--structures", "Q8"),
+    ],
+)
 def test_bad_input_is_one_line(capsys, arguments) -> None:
     code, out, err = ask(capsys, *arguments)
     assert (code, out) == (2, "")

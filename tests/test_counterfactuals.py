@@ -114,3 +114,9 @@ def test_what_cannot_be_met_is_said_in_one_line() -> None:
         counterfactual_pairs("clozure")
     with pytest.raises(InputError, match="no elimination pair"):
         counterfactual_pairs("elimination", 1, 20, 0, World(("C2",), n_variables=4))
+
+
+@pytest.mark.parametrize("rows", [{"n": -1}, {"start": -1}])
+def test_rows_are_counts(rows: dict) -> None:
+    with pytest.raises(InputError, match="counts of rows, not -1"):
+        counterfactual_pairs("closure", **rows)

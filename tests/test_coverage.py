@@ -111,6 +111,11 @@ def test_bad_lines_end_in_one_line(capsys, monkeypatch, text: str, message: str)
     assert len(err.splitlines()) == 1
 
 
+def test_bytes_that_are_no_text_end_in_one_line(capsys, monkeypatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff,ab=c"), encoding="utf-8"))
+    assert run_cli(capsys, "coverage", "--file", "-") == (2, "", "icalgebra: standard input is not text\n")
+
+
 ALMOST_SEQUENCES = st.one_of(
     st.text(alphabet=",=abcdefq +\n", max_size=40),
     st.lists(st.text(alphabet="abcd", min_size=3, max_size=3), max_size=8).map(

@@ -111,6 +111,12 @@ def test_train_takes_every_field_and_a_config_file(tmp_path: Path, capsys: pytes
     assert json.loads((tmp_path / "run/config.json").read_text())["structures"] == ["C3"]
 
 
+@pytest.mark.parametrize("world", [icalgebra.World(n_variables=20), icalgebra.World(("C3",), n_variables=6)])
+def test_a_model_refuses_tokens_of_another_alphabet(world: icalgebra.World) -> None:
+    with pytest.raises(icalgebra.InputError, match="a prompt of 16 variables"):
+        accuracy(icalgebra.as_predictor(icalgebra.load_model("small")), n=2, n_facts=5, world=world)
+
+
 @pytest.mark.parametrize(
     "arguments, reason",
     [
@@ -120,10 +126,22 @@ def test_train_takes_every_field_and_a_config_file(tmp_path: Path, capsys: pytes
         (["train", "tiny", "--out", "x", "--device", "gpu"], "unknown device"),
         (["train", "tiny", "--resume", "x"], "the run's own config"),
         (["train", "tiny", "--out", "x", "--d-model", "7"], "even number of dimensions"),
+        (["train", "tiny", "--out", "x", "--device", "meta"], "torch cannot use the device 'meta'"),
+        (["train", "tiny", "--out", "x", "--d-model", "4000000", "--device", "cpu"], "not enough memory"),
+        (["speedrun", "tiny", "--timed-steps", "10"], "--timed-steps must be at least 20"),
+        (["speedrun", "tiny", "--n", "0"], "--n must be at least 1"),
+        (["speedrun", "tiny", "--steps", "0"], "steps is too small: 0"),
         (["eval", "nothing"], "no model 'nothing'"),
     ],
 )
-def test_bad_requests_end_in_one_line(arguments: list[str], reason: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_requests_end_in_one_line(
+    arguments: list[str],
+    reason: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit, match="2"):
         main(arguments)
     told = capsys.readouterr().err

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brute_force import brute_force_posterior, evidence, joint_weights, lists_of_structures
-from icalgebra.cli import main
+from helpers import exit_code
 from icalgebra.distributions import sample
 from icalgebra.errors import InputError
 from icalgebra.oracle import (
@@ -284,14 +284,8 @@ def test_malformed_tokens_are_refused(tokens: np.ndarray) -> None:
         posterior(tokens, PAPER)
 
 
-def run(arguments: list[str]) -> int:
-    with pytest.raises(SystemExit) as exit_:
-        main(["oracle", *arguments])
-    return int(exit_.value.code or 0)
-
-
 def test_command_prints_posterior_and_reason(capsys: pytest.CaptureFixture) -> None:
-    assert run([",gn=n,eg="]) == 0
+    assert exit_code("oracle", ",gn=n,eg=") == 0
     printed = capsys.readouterr().out
     assert "entailed" in printed
     assert "forced by ,gn=n" in printed
@@ -299,7 +293,7 @@ def test_command_prints_posterior_and_reason(capsys: pytest.CaptureFixture) -> N
 
 def test_command_reads_standard_input_and_writes_json(capsys: pytest.CaptureFixture, monkeypatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(",bc=d,bd=\n\n,ab=b,cd=\n"))
-    assert run(["--json"]) == 0
+    assert exit_code("oracle", "--json") == 0
     first, second = map(json.loads, capsys.readouterr().out.splitlines())
     assert first["kind"] == "guess"
     assert sum(first["posterior"].values()) == pytest.approx(1)
@@ -308,5 +302,5 @@ def test_command_reads_standard_input_and_writes_json(capsys: pytest.CaptureFixt
 
 @pytest.mark.parametrize("text, words", [(",ab=c,de=f", "lack its answer"), (",ab=c,d?=", "line 1, column 8")])
 def test_command_refuses_in_one_line(text: str, words: str, capsys: pytest.CaptureFixture) -> None:
-    assert run([text]) == 2
+    assert exit_code("oracle", text) == 2
     assert words in capsys.readouterr().err

@@ -64,6 +64,14 @@ def test_a_row_is_a_function_of_seed_stream_and_number(name, seed, start, n, row
     assert same(sample(name, 1, 12, seed, start=start + row), many[row : row + 1])
 
 
+@pytest.mark.parametrize("batch_size", [0, -3])
+def test_a_batch_of_nothing_is_refused(batch_size):
+    with pytest.raises(InputError, match="at least 1 sequence"):
+        next(batches("train", batch_size, 5, n=10))
+    with pytest.raises(InputError, match="counts of rows"):
+        next(batches("train", 4, 5, n=batch_size - 1))
+
+
 @pytest.mark.parametrize("batch_size", [1, 7, 30, 64])
 def test_batches_hold_the_rows_of_sample(batch_size):
     whole = sample("holdout", 30, 8, seed=3, start=5)
@@ -172,8 +180,9 @@ def test_ranks_share_each_batch_between_them():
 
 
 def test_a_dataset_refuses_what_cannot_be_met_when_it_is_made():
-    with pytest.raises(ValueError, match="evenly"):
-        SequenceDataset("train", 7, 4, n_ranks=2)
+    for batch_size, n_ranks in ((7, 2), (0, 1), (4, 0)):
+        with pytest.raises(InputError, match="evenly"):
+            SequenceDataset("train", batch_size, 4, n_ranks=n_ranks)
     with pytest.raises(InputError, match="copy needs at least 2"):
         SequenceDataset("copy", 4, 1)
 

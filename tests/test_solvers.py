@@ -137,3 +137,14 @@ def test_a_solver_that_cannot_tell_gives_a_zero_row_and_a_tie_gives_halves() -> 
 def test_unknown_mechanism_suggests() -> None:
     with pytest.raises(InputError, match="did you mean 'commute'"):
         solver("comute")
+
+
+def test_tokens_of_another_alphabet_are_refused_before_compiled_code_indexes_with_them() -> None:
+    tokens = sample("holdout", 3, 5, world=World(n_variables=26)).tokens
+    for ask in (solver("copy"), solver("cancel", 30)):
+        with pytest.raises(InputError, match="ends in '='"):
+            ask(tokens[:, :-1])
+    with pytest.raises(InputError, match=r"no variable of this world \(abcd\)"):
+        answer_sets(sample("train", 3, 20).tokens, "last", 4)
+    with pytest.raises(InputError, match="between 1 and 52"):
+        solver("copy", 100)

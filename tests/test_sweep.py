@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import ROOT, message_of
+from helpers import ROOT, exit_code, message_of
 from icalgebra.cli import main
 from icalgebra.errors import InputError
 from icalgebra.figures import published
@@ -77,6 +77,28 @@ def test_a_manifest_that_was_tampered_with_is_refused(tmp_path: Path) -> None:
         load_sweep(manifest)
 
 
+@pytest.mark.parametrize(
+    "changes, told",
+    [
+        ({"config": 3}, "a config is an object of fields, not 3"),
+        ({"evaluate": 3}, "evaluate must be a table of tables of fields, not 3"),
+        ({"evaluate": {"p7": 3}}, "evaluate must be a table of tables of fields"),
+    ],
+)
+def test_a_manifest_with_a_wrong_value_is_refused(tmp_path: Path, changes: dict, told: str) -> None:
+    (tmp_path / "manifest.jsonl").write_text(json.dumps({**four_runs(tmp_path)[0].to_dict(), **changes}))
+    with pytest.raises(InputError, match=f"line 1: {told}"):
+        load_sweep(tmp_path / "manifest.jsonl")
+
+
+@pytest.mark.parametrize("table", ["[]", '{"sweep": "x"}', '{"sweep": "x", "runs": [1]}', "[" * 100_000])
+def test_a_table_that_is_none_is_told(tmp_path: Path, table: str, capsys: pytest.CaptureFixture[str]) -> None:
+    file = described(tmp_path, FOUR)
+    (tmp_path / "table.json").write_text(table)
+    assert exit_code("sweep", str(file), "--out", str(tmp_path), "--collect") == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
 def test_the_committed_descriptions_are_the_papers_sweeps() -> None:
     architecture = [entry.config for entry in load_sweep(ROOT / "sweeps/architecture.toml")]
     settings = [(c.n_layers, c.n_heads, c.d_model) for c in architecture]
@@ -104,12 +126,6 @@ def swept(file: Path, out: Path, *options: str) -> int:
 
 def arguments(file: Path, out: Path) -> list[str]:
     return ["sweep", str(file), "--out", str(out), "--workers", "2", "--device", "cpu"]
-
-
-def exit_code(*given: str) -> int:
-    with pytest.raises(SystemExit) as stopped:
-        main(list(given))
-    return int(stopped.value.code or 0)
 
 
 def test_table_and_figure_come_out(whole: Path, capsys: pytest.CaptureFixture[str]) -> None:

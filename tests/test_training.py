@@ -211,6 +211,7 @@ def test_configs_are_strict_and_travel_as_json(tmp_path: Path) -> None:
     assert TrainConfig.load(tmp_path / "config.json") == MICRO
     with pytest.raises(InputError, match="did you mean 'd_model'"):
         TrainConfig.from_dict({"d_modle": 3})
-    for wrong in ({"steps": "10"}, {"steps": 1.5}, {"optimiser": "sgd"}, {"steps": 0}, {"structures": [3]}, {"d2": 1}):
+    wrong_types = {"steps": "10"}, {"steps": 1.5}, {"optimiser": "sgd"}, {"structures": [3]}, {"d2": 1}
+    for wrong in (*wrong_types, {"steps": 0}, {"seed": 2**64}, {"rope_base": 0.0}, {"rope_base": float("nan")}):
         with pytest.raises(InputError):
             MICRO.with_changes(**wrong)

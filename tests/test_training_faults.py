@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import resource
 import shutil
@@ -13,11 +14,14 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from helpers import exit_code
 from icalgebra import load_model
-from icalgebra.cli import main
 from icalgebra.errors import InputError, RunError
-from icalgebra.model.checkpoints import read_checkpoint
+from icalgebra.experiments.subject import load_subject
+from icalgebra.model.checkpoints import find_checkpoint, read_checkpoint
 from icalgebra.train import train
+from icalgebra.train.optimisers import Optimisers
+from icalgebra.train.run import RunFolder
 from training_helpers import MICRO, checkpoint_names, records, same_weights
 
 
@@ -71,6 +75,16 @@ def test_a_foreign_checkpoint_is_not_used(run: Path, tmp_path: Path, capsys: pyt
     shutil.copytree(tmp_path / "other/checkpoints/step_000006", run / "checkpoints/step_000009")
     assert train(resume=run, device="cpu").step == MICRO.steps
     assert "belongs to another run" in capsys.readouterr().err
+
+
+def test_checkpoints_go_by_their_number(run: Path) -> None:
+    for step in ("1000000", "999999", "notes"):
+        shutil.copytree(run / "checkpoints/step_000006", run / f"checkpoints/step_{step}")
+    assert find_checkpoint(run).path.name == "step_1000000"
+    folder = RunFolder.open(run)
+    folder.save(1000001, load_model(run), Optimisers(load_model(run), MICRO), score=None)
+    assert {"step_1000000", "step_1000001"} <= set(checkpoint_names(run))
+    assert "step_999999" not in checkpoint_names(run)
 
 
 def test_without_a_sound_checkpoint_training_does_not_go_on(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -133,22 +147,19 @@ def test_run_folders_are_not_overwritten_and_must_be_there(run: Path, tmp_path: 
 def test_a_half_written_last_line_of_metrics_is_forgotten(run: Path, finished: Path) -> None:
     with open(run / "metrics.jsonl", "a") as stream:
         stream.write('{"kind": "train", "st')
+    assert load_subject(run).metrics == [json.loads(line) for line in (finished / "metrics.jsonl").open()]
     train(resume=run, device="cpu")
     assert records(run) == records(finished)
 
 
-def test_a_tracker_sees_every_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tracker_sees_every_record_and_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
-    session = SimpleNamespace(log=lambda values, step: seen.append(step))
+    ended: list[bool] = []
+    session = SimpleNamespace(log=lambda values, step: seen.append(step), finish=lambda: ended.append(True))
     monkeypatch.setitem(sys.modules, "wandb", SimpleNamespace(init=lambda **_: session))
     train(MICRO.with_changes(tracker="wandb"), tmp_path / "run", device="cpu")
     assert seen == [record["step"] for record in records(tmp_path / "run")]
+    assert ended == [True]
     monkeypatch.setitem(sys.modules, "trackio", None)
     with pytest.raises(InputError, match="pip install trackio"):
         train(MICRO.with_changes(tracker="trackio"), tmp_path / "other", device="cpu")
-
-
-def exit_code(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as stopped:
-        main(list(arguments))
-    return int(stopped.value.code or 0)

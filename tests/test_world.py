@@ -125,6 +125,11 @@ def test_a_world_survives_json(world):
     assert back.pool == world.pool
 
 
+def test_one_structure_may_be_named_alone():
+    assert World("C3") == World(("C3",))
+    assert World(structure("C3")) == World((structure("C3"),))
+
+
 def test_an_unknown_key_of_a_world_is_an_error():
     with pytest.raises((TypeError, InputError), match="colour"):
         World.from_dict({**World().to_dict(), "colour": "red"})

@@ -10,10 +10,6 @@ def is_associative(table: np.ndarray) -> bool:
     return bool(np.array_equal(table[table], table[:, table]))
 
 
-def is_commutative(table: np.ndarray) -> bool:
-    return bool(np.array_equal(table, table.T))
-
-
 def is_latin(table: np.ndarray) -> bool:
     """Every row and every column is a permutation: both divisions are unique."""
     everything = np.arange(len(table))
@@ -25,7 +21,3 @@ def find_identity(table: np.ndarray) -> int | None:
     everything = np.arange(len(table))
     both = (table == everything).all(axis=1) & (table == everything[:, None]).all(axis=0)
     return int(np.flatnonzero(both)[0]) if both.any() else None
-
-
-def is_group(table: np.ndarray) -> bool:
-    return is_latin(table) and find_identity(table) is not None and is_associative(table)

@@ -70,3 +70,10 @@ def write_fact(row, place, fact, n_variables):
     row[at + RIGHT] = (fact >> 8) & 0xFF
     row[at + EQUALS] = n_variables
     row[at + ANSWER] = fact >> 16
+
+
+@njit(cache=True)
+def write_row(tokens, context, query, n_variables):
+    for i in range(len(context)):
+        write_fact(tokens, i, context[i], n_variables)
+    write_fact(tokens, len(context), query, n_variables)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from icalgebra import pairing as p
-from icalgebra.distributions import world_arrays
+from icalgebra.distributions import check_rows, world_arrays
 from icalgebra.errors import InputError, unknown
 from icalgebra.pairing import PairLaw
 from icalgebra.randomness import stream_key
@@ -81,6 +81,7 @@ def counterfactual_pairs(
     world = world or World()
     if kind not in KINDS:
         raise unknown("kind of pair", kind, KINDS)
+    check_rows(n, start)
     tokens = np.empty((2, n, n_facts * FACT_LENGTH), dtype=np.uint8)
     assignments = np.empty((2, n, world.n_variables), dtype=np.int8)
     structures, targets = np.empty((n, world.max_mixture), dtype=np.int16), np.empty(n, dtype=np.int64)

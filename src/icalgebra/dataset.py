@@ -9,6 +9,7 @@ import torch
 from torch.utils.data import IterableDataset, get_worker_info
 
 from icalgebra.distributions import check_request, sample
+from icalgebra.errors import InputError
 from icalgebra.world import World
 
 
@@ -35,8 +36,8 @@ class SequenceDataset(IterableDataset[torch.Tensor]):
     ) -> None:
         self.world = world or World()
         check_request(name, n_facts, self.world)
-        if batch_size % n_ranks:
-            raise ValueError(f"a batch of {batch_size} rows cannot be shared evenly by {n_ranks} ranks")
+        if min(batch_size, n_ranks) < 1 or batch_size % n_ranks:
+            raise InputError(f"a batch of {batch_size} rows cannot be shared evenly by {n_ranks} ranks")
         self.name, self.batch_size, self.n_facts, self.seed, self.stream = name, batch_size, n_facts, seed, stream
         self.n_batches, self.first_batch, self.rank, self.n_ranks = n_batches, first_batch, rank, n_ranks
 

@@ -101,8 +101,7 @@ def sample(
     world = world or World()
     law = distribution(name).law
     check_request(name, n_facts, world)
-    if n < 0 or start < 0:
-        raise InputError(f"n and start are counts of rows, not {min(n, start)}")
+    check_rows(n, start)
     stream = name if stream is None else stream
     tokens = np.empty((n, n_facts * FACT_LENGTH), dtype=np.uint8)
     structures = np.empty((n, world.max_mixture), dtype=np.int16)
@@ -131,6 +130,9 @@ def batches(
     start: int = 0,
 ) -> Iterator[Sequences]:
     """The same rows as `sample`, a batch at a time: n rows, or without end. Memory stays that of one batch."""
+    if batch_size < 1:
+        raise InputError(f"a batch has at least 1 sequence, not {batch_size}")
+    check_rows(n or 0, start)
     end = None if n is None else start + n
     for begin in count(start, batch_size):
         size = batch_size if end is None else min(batch_size, end - begin)
@@ -152,6 +154,11 @@ def world_arrays(world: World) -> WorldArrays:
     return WorldArrays(
         orders, identities, latin, tables, world.n_variables, world.reserved_id, float(world.p_mix), draw
     )
+
+
+def check_rows(n: int, start: int) -> None:
+    if n < 0 or start < 0:
+        raise InputError(f"n and start are counts of rows, not {min(n, start)}")
 
 
 def check_request(name: str, n_facts: int, world: World) -> None:

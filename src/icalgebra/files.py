@@ -1,4 +1,4 @@
-"""Files that are whole or not there: written beside their place, flushed to disk, renamed."""
+"""Files that are whole or not there (written beside their place, flushed to disk, renamed), and users' files read."""
 
 from __future__ import annotations
 
@@ -30,6 +30,23 @@ def atomic_path(path: Path) -> Iterator[Path]:
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def read_text(path: Path) -> str:
+    """A text file; InputError says why it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8-sig")  # spreadsheets put a byte-order mark first
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or 'it is not text'}") from error
+
+
+def read_json(path: Path) -> Any:
+    """A JSON file; InputError says where it is none."""
+    text = read_text(path)
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} is not JSON: {error}") from error
 
 
 def write_text(path: Path, text: str) -> None:

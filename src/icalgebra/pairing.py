@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from icalgebra.cells import packed, write_fact
+from icalgebra.cells import packed, write_row
 from icalgebra.planting import fill_context, needed_for_cancel, needed_in_line
 from icalgebra.randomness import below, partial_shuffle, row_state
 from icalgebra.sampler import attempts
@@ -74,13 +74,6 @@ def draw_context(state, world, law, s, x, y, names, planted, context):
     if n_planted > 0:
         fill_context(state, planted, n_planted, context)
     return n_planted > 0
-
-
-@njit(cache=True)
-def write_row(tokens, context, query, n_variables):
-    for i in range(len(context)):
-        write_fact(tokens, i, context[i], n_variables)
-    write_fact(tokens, len(context), query, n_variables)
 
 
 @njit(cache=True, nogil=True)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from icalgebra.cells import draw_from, fill_cells, packed, remove_cell, write_fact
+from icalgebra.cells import draw_from, fill_cells, packed, remove_cell, write_row
 from icalgebra.planting import fill_context, needed_for_associate, needed_for_cancel
 from icalgebra.randomness import below, partial_shuffle, row_state, uniform
 from icalgebra.solvers.kernels import bit, by_cancellation, by_identity, learn, nothing_known
@@ -249,9 +249,7 @@ def fill_rows(tokens, structures, assignment, key, start, world, law):
                 break
         if not met:
             return row
-        for i in range(n_context):
-            write_fact(tokens[row], i, context[i], world.n_variables)
-        write_fact(tokens[row], n_context, query, world.n_variables)
+        write_row(tokens[row], context, query, world.n_variables)
         for i in range(structures.shape[1]):
             structures[row, i] = slots[i] if i < count else -1
         for v in range(world.n_variables):

@@ -36,8 +36,11 @@ class Structure:
         given = np.asarray(self.table)
         if given.ndim != 2 or given.shape[0] != given.shape[1] or given.size == 0:
             raise InputError(f"{self.name}: a table is square, not of shape {given.shape}")
-        if given.min() < 0 or given.max() >= len(given):
-            raise InputError(f"{self.name}: a table of {len(given)} elements has entries 0 … {len(given) - 1}")
+        _checked_order(self.name, len(given))
+        if given.dtype.kind not in "iu" or given.min() < 0 or given.max() >= len(given):
+            raise InputError(f"{self.name}: a table of {len(given)} elements has whole numbers 0 … {len(given) - 1}")
+        if self.identity not in (None, find_identity(given)):
+            raise InputError(f"{self.name}: element {self.identity} is no identity of its table")
         table = np.array(given, dtype=np.uint8)
         table.setflags(write=False)
         object.__setattr__(self, "table", table)
@@ -170,6 +173,8 @@ _RANDOM_NAME = re.compile(rf"({'|'.join(_RANDOM)})\((\d+),\s*(\d+)\)")
 
 def all_groups(max_order: int = 16) -> list[Structure]:
     """Every group of order at most max_order (<= 16), up to isomorphism."""
+    if max_order > max(SMALL_GROUPS):
+        raise InputError(f"the catalogue holds all groups up to order {max(SMALL_GROUPS)}, not {max_order}")
     return [structure(name) for order, names in SMALL_GROUPS.items() if order <= max_order for name in names]
 
 

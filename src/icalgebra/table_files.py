@@ -7,12 +7,12 @@ first column (the corner may hold anything). JSON: the same rows as a list of li
 from __future__ import annotations
 
 import csv
-import json
 from pathlib import Path
 
 import numpy as np
 
 from icalgebra.errors import InputError
+from icalgebra.files import read_json, read_text
 from icalgebra.structures import Structure
 from icalgebra.vocabulary import MAX_VARIABLES
 
@@ -45,17 +45,13 @@ def load_structure(path: str | Path) -> Structure:
 
 
 def _read(path: Path) -> tuple[str, list[list[str]]]:
-    try:
-        text = path.read_text(encoding="utf-8-sig")  # spreadsheets put a byte-order mark first
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read the table {path}: {error}") from error
     if path.suffix.lower() != ".json":
-        rows = [[cell.strip() for cell in row] for row in csv.reader(text.splitlines()) if any(row)]
-        return path.stem, rows
-    try:
-        data = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path.name}: line {error.lineno}, column {error.colno}: not JSON ({error.msg})") from error
+        try:
+            rows = [row for row in csv.reader(read_text(path).splitlines()) if any(row)]
+        except csv.Error as error:
+            raise InputError(f"{path.name} is not CSV: {error}") from error
+        return path.stem, [[cell.strip() for cell in row] for row in rows]
+    data = read_json(path)
     name, table = (data.get("name", path.stem), data.get("table")) if isinstance(data, dict) else (path.stem, data)
     if not isinstance(table, list) or not all(isinstance(row, list) for row in table):
         raise InputError(f"{path.name}: expected a list of rows, or an object with 'table' holding one")

@@ -91,6 +91,22 @@ class Vocabulary:
             )
         return ids
 
+    def check(self, tokens: np.ndarray) -> None:
+        """Raise InputError where an operand or an answer is no variable: compiled code indexes with them unasked."""
+        for slot in (LEFT, RIGHT, ANSWER):
+            found = tokens[:, slot::FACT_LENGTH]
+            if found.size and not 0 <= found.min() <= found.max() < self.n_variables:
+                raise InputError(f"a fact has a token that is no variable of this world ({self.variables})")
+
+    def check_prompts(self, tokens: np.ndarray) -> None:
+        """Raise InputError where token rows are not the prompts of this alphabet: …,xy= with its own '='."""
+        if (tokens.shape[1] + 1) % FACT_LENGTH or (tokens[:, -1] != self.equals).any():
+            raise InputError(
+                f"a prompt of {self.n_variables} variables is 5k−1 tokens and ends in '=' ({self.equals}); "
+                "these are none, or of another alphabet"
+            )
+        self.check(tokens)
+
     def _expected(self, slot: int) -> str:
         return {COMMA: ",", EQUALS: "="}.get(slot, self.variables)
 

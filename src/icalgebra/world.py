@@ -43,7 +43,8 @@ class World:
     vocabulary: Vocabulary = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "structures", tuple(self.structures))
+        alone = isinstance(self.structures, str | Structure)
+        object.__setattr__(self, "structures", (self.structures,) if alone else tuple(self.structures))
         object.__setattr__(self, "vocabulary", Vocabulary(self.n_variables))
         if not 0.0 <= self.p_mix <= 1.0:
             raise InputError(f"p_mix is a probability, not {self.p_mix}")

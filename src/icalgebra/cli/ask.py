@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -54,19 +54,23 @@ class Ask(WorldOptions):
 
     def _model_and_text(self) -> tuple[str | None, str | None]:
         """A single word that holds '=' is a sequence: then no model is asked."""
-        if self.text is None and self.model is not None and "=" in self.model:
-            return None, self.model
-        if self.text is not None and self.file is not None:
+        model, text = self.model, self.text
+        if text is None and model is not None and "=" in model:
+            model, text = None, model
+        if text is not None and self.file is not None:
             raise InputError("give a sequence or --file, not both")
-        return (None if self.model in (None, "none") else self.model), self.text
+        return (None if model == "none" else model), text
 
     def _predictor(self, model: str | None) -> tuple[Any, World]:
         """The model and the world it knows; without a model, the world of the options."""
         if model is None:
             return None, self.world()
+        if any(getattr(self, item.name) != item.default for item in fields(WorldOptions)):
+            raise InputError("a model is asked about its own world; leave the options of the world out, or the model")
         from icalgebra.experiments.subject import load_subject
+        from icalgebra.train.distributed import choose_device
 
-        subject = load_subject(model, self.device)
+        subject = load_subject(model, choose_device(self.device))
         return subject.predictor, subject.world
 
     def _ask(self, prompt: np.ndarray, world: World, predictor: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from icalgebra.errors import InputError
-from icalgebra.files import atomic_path
+from icalgebra.files import atomic_path, read_text
 from icalgebra.structures import Structure, split_names
 from icalgebra.table_files import load_structure
 from icalgebra.world import PAPER_STRUCTURES, World
@@ -79,13 +79,10 @@ def output(path: Path | None, mode: str = "w") -> Iterator[IO]:
 
 def read_texts(source: Path | None) -> list[tuple[int, str]]:
     """The lines of a file, or of standard input ('-' or None), with their numbers from 1; empty ones are left out."""
-    if source is None or str(source) == "-":
-        content = sys.stdin.read()
-    else:
-        try:
-            content = source.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"cannot read {source}: {getattr(error, 'strerror', None) or 'it is not text'}") from None
+    try:
+        content = sys.stdin.read() if source is None or str(source) == "-" else read_text(source)
+    except UnicodeDecodeError:
+        raise InputError("standard input is not text") from None
     lines = [(number, line) for number, line in enumerate(content.splitlines(), start=1) if line.strip()]
     if not lines:
         raise InputError(

@@ -44,8 +44,13 @@ def main(arguments: list[str] | None = None) -> None:
     except RunError as error:
         print(f"icalgebra: {error}", file=sys.stderr)
         code = 1
-    except MemoryError:
-        print("icalgebra: not enough memory for this; ask for fewer facts", file=sys.stderr)
+    except (MemoryError, RuntimeError) as error:
+        # On a CPU torch has no error of its own for a lack of memory, only these words.
+        if isinstance(error, RuntimeError) and "tried to allocate" not in str(error).lower():
+            raise
+        print(
+            "icalgebra: not enough memory for this; ask for fewer facts, or a smaller batch or model", file=sys.stderr
+        )
         code = 2
     except BrokenPipeError:
         # The reader of our output went away (`| head`): nothing is wrong, and nothing is left to flush.

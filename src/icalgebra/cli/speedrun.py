@@ -12,13 +12,14 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
+from icalgebra.errors import InputError
 from icalgebra.figures.training import RELEASED_STEP_SECONDS
 from icalgebra.results import Result, provenance, read_result, result_path, write_result
 from icalgebra.statistics import mean
 from icalgebra.train import TrainConfig, preset
 from icalgebra.train.distributed import choose_device, device_name
 from icalgebra.train.presets import PRESETS
-from icalgebra.train.speedrun import speedrun, time_steps, warm_up
+from icalgebra.train.speedrun import BLOCK, speedrun, time_steps, warm_up
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class SpeedrunCommand:
     steps: int | None = None
     """Another length of the schedule than the preset's."""
     timed_steps: int = 60
-    """Steps timed one by one before the runs."""
+    """Steps timed before the runs, ten at a time."""
     device: str | None = None
     """cpu, cuda, …; CUDA where there is one unless told."""
     seed: int = 0
@@ -49,6 +50,9 @@ class SpeedrunCommand:
 
     def run(self) -> None:
         config = self._config()
+        for name, given, least in (("--n", self.n, 1), ("--timed-steps", self.timed_steps, 2 * BLOCK)):
+            if given < least:
+                raise InputError(f"{name} must be at least {least}, not {given}")
         warm_up_seconds = warm_up(config, self.device)
         result = self._begun() or self._result(warm_up_seconds, time_steps(config, self.timed_steps, self.device))
         self._write(result)
@@ -69,7 +73,7 @@ class SpeedrunCommand:
         return self._recipe().with_changes(checkpoint_every=0, **quiet)
 
     def _recipe(self) -> TrainConfig:
-        return preset(self.preset).with_changes(**({"steps": self.steps} if self.steps else {}))
+        return preset(self.preset).with_changes(**({} if self.steps is None else {"steps": self.steps}))
 
     def _asked(self) -> dict:
         sizes = {"target": self.target, "n": self.n, "timed_steps": self.timed_steps}

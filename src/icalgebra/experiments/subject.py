@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,11 +12,12 @@ import numpy as np
 import torch
 
 from icalgebra.evaluate import Predictor
-from icalgebra.model.checkpoints import as_predictor, find_checkpoint
+from icalgebra.model.checkpoints import as_predictor, by_step, find_checkpoint
 from icalgebra.model.transformer import Transformer
 from icalgebra.results import Curve, Result
 from icalgebra.statistics import Estimate
 from icalgebra.train.config import TrainConfig
+from icalgebra.train.run import RunFolder
 from icalgebra.world import World
 
 
@@ -95,14 +95,8 @@ def load_subject(source: str = "small", device: str | torch.device = "cpu") -> S
     """A shipped model's name, a run folder, a checkpoint folder or a file."""
     checkpoint = find_checkpoint(source)
     config = TrainConfig.from_dict(checkpoint.config)
-    ladder = sorted((Path(source) / "checkpoints").glob("step_*"))
-    return Subject(Path(source).stem, checkpoint.model(device), config, _metrics(checkpoint.path), ladder)
-
-
-def _metrics(checkpoint: Path) -> list[dict[str, Any]]:
-    """metrics.jsonl beside a shipped model's weights, or in the run folder of a checkpoint."""
-    for folder in (checkpoint, *checkpoint.parents[:2]):
-        path = folder / "metrics.jsonl"
-        if path.is_file():
-            return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    return []
+    ladder = list(by_step(Path(source) / "checkpoints").values())
+    # metrics.jsonl stands beside a shipped model's weights, or in the run folder of a checkpoint.
+    runs = [RunFolder(folder, config) for folder in (checkpoint.path, *checkpoint.path.parents[:2])]
+    metrics = next((run.records() for run in runs if run.metrics.is_file()), [])
+    return Subject(Path(source).stem, checkpoint.model(device), config, metrics, ladder)

@@ -28,6 +28,7 @@ from torch import Tensor
 
 from icalgebra.errors import InputError, RunError
 from icalgebra.model.transformer import ModelConfig, Transformer
+from icalgebra.vocabulary import Vocabulary
 
 MODEL, TRAINER, MANIFEST = "model.safetensors", "trainer.safetensors", "manifest.json"
 FORMAT, HEADER = "icalgebra 1", "icalgebra"
@@ -124,10 +125,16 @@ def find_checkpoint(source: str | Path) -> Checkpoint:
     raise InputError(f"no model {str(source)!r}: it is no file, no run folder and no shipped model ({shipped})")
 
 
+def by_step(checkpoints: Path) -> dict[int, Path]:
+    """The folders step_NNNNNN, oldest first; by number, since names from the millionth step on sort before others."""
+    steps = {folder.name.removeprefix("step_"): folder for folder in checkpoints.glob("step_*")}
+    return dict(sorted((int(step), folder) for step, folder in steps.items() if step.isdigit()))
+
+
 def newest_checkpoint(checkpoints: Path, config: dict[str, Any] | None = None) -> tuple[Checkpoint | None, list[str]]:
     """The newest checkpoint that is sound (and of the run with this config), and what is wrong with those after it."""
     complaints: list[str] = []
-    for folder in sorted(checkpoints.glob("step_*"), reverse=True):
+    for folder in reversed(by_step(checkpoints).values()):
         try:
             found = read_checkpoint(folder)
         except InputError as error:
@@ -147,9 +154,11 @@ def load_model(source: str | Path = "small", device: str | torch.device = "cpu")
 def as_predictor(model: Transformer, batch_size: int = 256) -> Callable[[np.ndarray], np.ndarray]:
     """The model as a predictor: tokens [n, 5k−1] to probabilities over the variables, [n, N]."""
     n_variables = model.config.n_variables
+    vocabulary = Vocabulary(n_variables)
 
     @torch.inference_mode()
     def predict(tokens: np.ndarray) -> np.ndarray:
+        vocabulary.check_prompts(tokens)
         device = model.unembedding.device
         probabilities = np.empty((len(tokens), n_variables), dtype=np.float32)
         for begin in range(0, len(tokens), batch_size):

@@ -53,6 +53,8 @@ class ModelConfig:
     def __post_init__(self) -> None:
         if min(self.n_layers, self.n_heads, self.d_model, self.n_variables) < 1 or self.d_mlp < 0:
             raise InputError("n_layers, n_heads, d_model and n_variables are counts of at least 1")
+        if not self.rope_base > 0:
+            raise InputError(f"rope_base must be above 0, not {self.rope_base}")
         if self.d_model % (2 * self.n_heads):
             raise InputError(
                 f"d_model must be an even number of dimensions a head: {self.d_model} over {self.n_heads} heads is not"

@@ -13,10 +13,10 @@ import numpy as np
 
 from icalgebra.errors import InputError
 from icalgebra.oracle.arrays import oracle_arrays
-from icalgebra.oracle.posteriors import checked_facts, named
+from icalgebra.oracle.posteriors import named
 from icalgebra.oracle.rows import weigh_slots
 from icalgebra.oracle.threads import share_rows
-from icalgebra.vocabulary import FACT_LENGTH
+from icalgebra.vocabulary import FACT_LENGTH, facts_of
 from icalgebra.world import World
 
 
@@ -28,7 +28,8 @@ def slot_floors(tokens: np.ndarray, world: World) -> np.ndarray:
     tokens = np.atleast_2d(np.asarray(tokens))
     if tokens.shape[1] % FACT_LENGTH:
         raise InputError("floors are those of whole sequences; the last fact lacks its answer")
-    facts = checked_facts(tokens, world)
+    world.vocabulary.check(tokens)
+    facts = np.ascontiguousarray(facts_of(tokens), dtype=np.int64)
     log_left, log_pair, log_answer = np.empty((3, *facts.shape[:2]))
     kinds = np.empty(facts.shape[:2], dtype=np.int64)
     share_rows(weigh_slots, len(facts), oracle_arrays(world), facts, log_left, log_pair, log_answer, kinds)

@@ -13,7 +13,7 @@ from icalgebra.oracle.arrays import oracle_arrays
 from icalgebra.oracle.rows import TOO_MANY_BLOCKS, weigh_each, weigh_last_after_prefixes, weigh_rows
 from icalgebra.oracle.threads import share_rows
 from icalgebra.sequences import Sequences
-from icalgebra.vocabulary import FACT_LENGTH, facts_of
+from icalgebra.vocabulary import facts_of
 from icalgebra.world import World
 
 Query = Literal["holdout", "train"]
@@ -125,18 +125,9 @@ def asks_each(query: Query, ask: Ask | None) -> bool:
 def split_query(tokens: np.ndarray, world: World) -> tuple[np.ndarray, np.ndarray]:
     """Tokens [n, 5k−1] to context facts [n, k−1, 3] and queries [n, 2]; malformed tokens raise InputError."""
     tokens = np.atleast_2d(np.asarray(tokens))
-    if (tokens.shape[1] + 1) % FACT_LENGTH or (tokens[:, -1] != world.vocabulary.equals).any():
-        raise InputError("the oracle takes sequences whose last fact lacks its answer: …,xy=")
-    facts = checked_facts(np.pad(tokens, ((0, 0), (0, 1))), world)
+    world.vocabulary.check_prompts(tokens)
+    facts = facts_of(np.pad(tokens, ((0, 0), (0, 1)))).astype(np.int64)
     return np.ascontiguousarray(facts[:, :-1]), np.ascontiguousarray(facts[:, -1, :2])
-
-
-def checked_facts(tokens: np.ndarray, world: World) -> np.ndarray:
-    """Tokens [n, 5k] to facts [n, k, 3]; the kernels index with them, so every token must be a variable."""
-    facts = np.ascontiguousarray(facts_of(tokens), dtype=np.int64)
-    if facts.size and not 0 <= facts.min() <= facts.max() < world.n_variables:
-        raise InputError(f"a fact has a token that is no variable of this world ({world.vocabulary.variables})")
-    return facts
 
 
 def with_queries(facts: np.ndarray, queries: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ import numpy as np
 from icalgebra.errors import unknown
 from icalgebra.solvers.kernels import N_MECHANISMS, answer_every, answer_last
 from icalgebra.solvers.reference import SOLVERS, proof
-from icalgebra.vocabulary import FACT_LENGTH
+from icalgebra.vocabulary import FACT_LENGTH, Vocabulary
 
 MECHANISMS = tuple(SOLVERS)  # copy, commute, identity, cancel, associate: the published order
 Queries = Literal["every", "last"]
@@ -30,6 +30,7 @@ def answer_sets(tokens: np.ndarray, queries: Queries, n_variables: int = 16) -> 
 
     every: fact j is a query to the j facts before it. last: the last query is asked after the first j facts.
     """
+    Vocabulary(n_variables).check(tokens)
     n, length = tokens.shape
     n_facts = length // FACT_LENGTH
     answers = np.empty((n, n_facts, N_MECHANISMS), dtype=np.uint64)
@@ -44,9 +45,10 @@ def solver(mechanism: str, n_variables: int = 16) -> Callable[[np.ndarray], np.n
     """A mechanism as a predictor: prompts [n, 5k−1] to probabilities [n, N]; a zero row where it cannot tell."""
     if mechanism not in MECHANISMS:
         raise unknown("mechanism", mechanism, MECHANISMS)
-    place = MECHANISMS.index(mechanism)
+    place, vocabulary = MECHANISMS.index(mechanism), Vocabulary(n_variables)
 
     def predict(prompts: np.ndarray) -> np.ndarray:
+        vocabulary.check_prompts(prompts)
         n_facts = (prompts.shape[1] + 1) // FACT_LENGTH
         answers = np.empty((len(prompts), 1, N_MECHANISMS), dtype=np.uint64)
         answer_last(np.ascontiguousarray(prompts, dtype=np.uint8), answers, n_variables, n_facts, n_facts - 1)

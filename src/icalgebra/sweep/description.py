@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from icalgebra.errors import InputError, unknown
+from icalgebra.files import read_text
 from icalgebra.sweep.manifest import Changes, Entry, distinct, read_manifest
 from icalgebra.train.config import TrainConfig
 from icalgebra.train.presets import preset
@@ -37,10 +38,7 @@ READERS = {".toml": tomllib.loads, ".json": json.loads}
 
 def load_sweep(path: Path) -> list[Entry]:
     """The runs of a description (.toml, .json) or of a manifest (.jsonl)."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or 'it is not text'}") from error
+    text = read_text(path)
     try:
         entries = read_manifest(text) if path.suffix == ".jsonl" else distinct(expand(_parsed(path, text), path.parent))
     except InputError as error:
@@ -68,7 +66,7 @@ def _parsed(path: Path, text: str) -> Any:
         raise InputError("a sweep is described in .toml or .json, or by its manifest, .jsonl")
     try:
         return READERS[path.suffix](text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"it is not {path.suffix[1:].upper()}: {error}") from error
 
 
@@ -79,10 +77,8 @@ def _check(description: Any) -> None:
         if key not in KEYS:
             raise unknown("key", key, KEYS)
         _expect(key, value, KEYS[key])
-    for key in ("runs", "evaluate"):
-        items = description.get(key, [])
-        for item in items.values() if isinstance(items, dict) else items:
-            _expect(f"an item of {key}", item, dict)
+    for run in description.get("runs", []):
+        _expect("an item of runs", run, dict)
 
 
 def _expect(what: str, value: Any, kind: type) -> None:

@@ -39,6 +39,8 @@ class Entry:
 
     @cached_property
     def evaluation_configs(self) -> dict[str, TrainConfig]:
+        if not isinstance(self.evaluate, dict) or not all(isinstance(item, dict) for item in self.evaluate.values()):
+            raise InputError(f"evaluate must be a table of tables of fields, not {self.evaluate!r}")
         for changes in self.evaluate.values():
             for field in changes:
                 if field not in EVALUATION_FIELDS:
@@ -103,6 +105,6 @@ def read_manifest(text: str) -> list[Entry]:
     for number, line in enumerate(text.splitlines(), start=1):
         try:
             entries.append(Entry.from_dict(json.loads(line)))
-        except ValueError as error:  # InputError is one
+        except (ValueError, RecursionError) as error:  # InputError is a ValueError
             raise InputError(f"line {number}: {error}") from error
     return entries

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from icalgebra.errors import InputError
-from icalgebra.files import write_json
+from icalgebra.files import read_json, write_json
 from icalgebra.results import Curve
 from icalgebra.statistics import proportion
 from icalgebra.sweep.manifest import Entry, varying_fields
@@ -39,13 +38,9 @@ def write_table(name: str, entries: list[Entry], out: Path) -> dict[str, Any]:
 def read_table(path: Path) -> dict[str, Any]:
     """A sweep's table.json, or the one in its folder."""
     path = path / TABLE if path.is_dir() else path
-    try:
-        table = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
-    except ValueError as error:
-        raise InputError(f"{path} is not JSON: {error}") from error
-    if not isinstance(table, dict) or not {"sweep", "runs"} <= set(table):
+    table = read_json(path)
+    rows = table.get("runs") if isinstance(table, dict) and "sweep" in table else None
+    if not isinstance(rows, list) or not all(isinstance(row, dict) and "id" in row for row in rows):
         raise InputError(f"{path} is no table of a sweep")
     return table
 

@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import torch
-
 from icalgebra.errors import InputError
 from icalgebra.statistics import Estimate
 from icalgebra.sweep.manifest import Entry
@@ -18,6 +16,7 @@ from icalgebra.sweep.outcome import finished, write_outcome
 from icalgebra.train.config import TrainConfig
 from icalgebra.train.evaluation import Evaluations
 from icalgebra.train.loop import TrainResult, train
+from icalgebra.train.step import autocast
 
 HOLDER = "holder"
 
@@ -55,6 +54,5 @@ def _trained(config: TrainConfig, folder: Path, device: str | None) -> TrainResu
 
 def _evaluated(result: TrainResult, config: TrainConfig) -> dict[str, Estimate]:
     """The finished model under other settings, in the precision it was trained in."""
-    cuda = result.model.unembedding.is_cuda
-    with torch.autocast("cuda", torch.bfloat16, enabled=cuda and config.precision == "bf16"):
+    with autocast(config, result.model.unembedding.device):
         return Evaluations(config.world, config.n_facts, config.eval_n, config.eval_facts, config.seed)(result.model)

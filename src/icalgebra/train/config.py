@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from icalgebra.errors import InputError, unknown
+from icalgebra.files import read_json
 from icalgebra.model.transformer import ModelConfig
 from icalgebra.vocabulary import FACT_LENGTH
 from icalgebra.world import PAPER_STRUCTURES, World
@@ -83,6 +83,8 @@ class TrainConfig:
             raise InputError(f"short_facts must be between 1 and n_facts ({self.n_facts}), not {self.short_facts}")
         if self.batch_size % self.micro_batches:
             raise InputError(f"batch_size {self.batch_size} cannot be split into {self.micro_batches} micro-batches")
+        if not -(2**63) <= self.seed < 2**64:
+            raise InputError(f"seed must fit into 64 bits: {self.seed}")
         self.model, self.world  # noqa: B018 (both check what they are given)
 
     @cached_property
@@ -119,7 +121,9 @@ class TrainConfig:
         return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
     @staticmethod
-    def from_dict(values: dict[str, Any]) -> TrainConfig:
+    def from_dict(values: Any) -> TrainConfig:
+        if not isinstance(values, dict):
+            raise InputError(f"a config is an object of fields, not {values!r}")
         known = [item.name for item in fields(TrainConfig)]
         for name in values:
             if name not in known:
@@ -129,15 +133,7 @@ class TrainConfig:
     @staticmethod
     def load(path: Path) -> TrainConfig:
         """A JSON file of fields; those left out have their defaults."""
-        try:
-            values = json.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise InputError(f"cannot read {path}: {error.strerror}") from error
-        except ValueError as error:
-            raise InputError(f"{path} is not JSON: {error}") from error
-        if not isinstance(values, dict):
-            raise InputError(f"{path} holds no config: expected a JSON object of fields")
-        return TrainConfig.from_dict(values)
+        return TrainConfig.from_dict(read_json(path))
 
 
 def log_spaced(last: int, n: int) -> list[int]:

@@ -71,10 +71,12 @@ def choose_device(name: str | None, local_rank: int = 0) -> torch.device:
         device = torch.device(name)
     except RuntimeError as error:
         raise InputError(f"unknown device {name!r}; known: cpu, cuda, cuda:0, mps, …") from error
-    if device.type == "cuda" and not torch.cuda.is_available():
-        raise InputError("this machine has no CUDA device that torch can use; try --device cpu")
     if device.type == "cuda" and device.index is None:
         device = torch.device("cuda", local_rank)
+    try:
+        torch.empty(1, device=device).item()
+    except (RuntimeError, AssertionError, ImportError) as error:  # as torch was built, or as the machine is
+        raise InputError(f"torch cannot use the device {name!r} on this machine; try --device cpu") from error
     if device.type == "cuda":
         torch.cuda.set_device(device)
     return device

@@ -24,7 +24,7 @@ from icalgebra.train.optimisers import Optimisers
 from icalgebra.train.progress import live_progress
 from icalgebra.train.run import RunFolder
 from icalgebra.train.schedule import share_of_peak
-from icalgebra.train.step import Learner
+from icalgebra.train.step import Learner, autocast
 from icalgebra.train.trackers import tracker
 
 Record = dict[str, Any]
@@ -59,9 +59,10 @@ def train(
         run = _run_folder(config, out, resume, ranks)
         config = run.config if run else config
         assert config is not None
-        with live_progress(config, progress and ranks.leads) as show:
+        tracked = run.path if run and ranks.leads else None
+        with live_progress(config, progress and ranks.leads) as show, tracker(config, tracked) as track:
             trainer = Trainer(config, chosen, ranks, run)
-            trainer.listeners = [show, *([tracker(config, run.path)] if run and ranks.leads else [])]
+            trainer.listeners = [show, track]
             return trainer.train(callback or (lambda record, model: False))
 
 
@@ -149,7 +150,7 @@ class Trainer:
 
     def _evaluate(self) -> Record:
         begun = time.perf_counter()
-        with self.learner.autocast():
+        with autocast(self.config, self.device):
             measured = self.evaluations(self.model)
         spent = time.perf_counter() - begun
         values = {name: estimate.value for name, estimate in measured.items()}

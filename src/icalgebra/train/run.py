@@ -15,6 +15,7 @@ from icalgebra.files import write_json, write_text
 from icalgebra.model.checkpoints import (
     MANIFEST,
     Checkpoint,
+    by_step,
     newest_checkpoint,
     remove_checkpoint,
     sync_folder,
@@ -103,10 +104,10 @@ class RunFolder:
             sync_folder(self.path)
 
     def _unkept(self) -> list[Path]:
-        folders = sorted(self.checkpoints.glob("step_*"))
-        older = folders[: -self.config.keep]
-        best = max(folders, key=_score)
-        return [folder for folder in older if folder != best and _step(folder) not in self.config.ladder_steps]
+        folders = by_step(self.checkpoints)
+        best = max(folders.values(), key=_score)
+        older = list(folders.items())[: -self.config.keep]
+        return [folder for step, folder in older if folder != best and step not in self.config.ladder_steps]
 
 
 @contextmanager
@@ -116,10 +117,6 @@ def _told(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise RunError(f"cannot write {path}: {error.strerror}; the checkpoints are intact") from error
-
-
-def _step(folder: Path) -> int:
-    return int(folder.name.removeprefix("step_"))
 
 
 def _score(folder: Path) -> float:

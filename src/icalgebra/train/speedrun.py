@@ -17,6 +17,7 @@ from icalgebra.statistics import Estimate
 from icalgebra.train.config import TrainConfig
 from icalgebra.train.distributed import choose_device, device_name
 from icalgebra.train.loop import Record, train
+from icalgebra.train.step import autocast
 from icalgebra.vocabulary import FACT_LENGTH
 
 LOOK_EVERY, LOOK_N = 100, 512  # steps between two looks at the hold-out accuracy, and sequences a look
@@ -112,9 +113,8 @@ def warm_up(config: TrainConfig, device: str | None) -> float:
 
 def fresh_accuracy(model: Transformer, config: TrainConfig, n: int, name: str = "holdout") -> Estimate:
     """On sequences that neither training nor the running evaluation has seen."""
-    autocast = torch.autocast("cuda", torch.bfloat16, enabled=model.unembedding.is_cuda and config.precision == "bf16")
     model.eval()
-    with autocast:
+    with autocast(config, model.unembedding.device):
         measured = accuracy(
             as_predictor(model), name, n, config.n_facts, config.seed, config.world, stream=f"speedrun/{name}"
         )

@@ -23,6 +23,12 @@ NOTHING = -100  # a target that is not counted
 EAGER_STEPS = 3  # at each shape of batch before it is recorded: compilation and the optimisers' state come first
 
 
+def autocast(config: TrainConfig, device: torch.device) -> AbstractContextManager[Any]:
+    """The precision that a run learns, and is evaluated, in."""
+    used = config.precision == "bf16" and device.type == "cuda"
+    return torch.autocast(device.type, torch.bfloat16) if used else nullcontext()
+
+
 class NextTokenLoss(nn.Module):
     """Mean loss over all tokens of a batch: what is compiled and, with several ranks, wrapped."""
 
@@ -65,7 +71,7 @@ class Learner:
         parts = batch.chunk(self.config.micro_batches)
         total = torch.zeros((), device=self.device)
         for i, part in enumerate(parts):
-            with self._synchronised_only_at(i == len(parts) - 1), self.autocast():
+            with self._synchronised_only_at(i == len(parts) - 1), autocast(self.config, self.device):
                 loss = self.loss(part) / len(parts)
             loss.backward()
             total += loss.detach()
@@ -73,10 +79,6 @@ class Learner:
             nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
         self.optimisers.step()
         return total
-
-    def autocast(self) -> AbstractContextManager[Any]:
-        used = self.config.precision == "bf16" and self.device.type == "cuda"
-        return torch.autocast(self.device.type, torch.bfloat16) if used else nullcontext()
 
     def _loss_module(self, ranks: Ranks) -> nn.Module:
         loss: Any = NextTokenLoss(self.model)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -11,29 +12,31 @@ from icalgebra.errors import InputError
 from icalgebra.train.config import TrainConfig
 
 Record = dict[str, Any]
-Tracker = Callable[[Record], None]
+Tracker = tuple[Callable[[Record], None], Callable[[], None]]  # what takes a record, and what ends it
 
 
-def tracker(config: TrainConfig, run: Path) -> Tracker:
-    """Where records go besides the file: a function of one record."""
-    return {"none": _none, "wandb": _wandb, "trackio": _trackio, "tensorboard": _tensorboard}[config.tracker](
-        config, run
-    )
-
-
-def _none(config: TrainConfig, run: Path) -> Tracker:
-    return lambda record: None
+@contextmanager
+def tracker(config: TrainConfig, run: Path | None) -> Iterator[Callable[[Record], None]]:
+    """Where the records of a run folder go besides the file: a function of one record, for as long as the run lasts."""
+    if run is None or config.tracker == "none":
+        yield lambda record: None
+        return
+    log, close = {"wandb": _wandb, "trackio": _trackio, "tensorboard": _tensorboard}[config.tracker](config, run)
+    try:
+        yield log
+    finally:
+        close()  # the last records may still wait to be sent, and the next run of this process begins its own
 
 
 def _wandb(config: TrainConfig, run: Path) -> Tracker:
     session = _module("wandb", "wandb").init(project="icalgebra", name=run.name, config=config.to_dict(), dir=str(run))
-    return lambda record: session.log(_numbers(record), step=record["step"])
+    return lambda record: session.log(_numbers(record), step=record["step"]), session.finish
 
 
 def _trackio(config: TrainConfig, run: Path) -> Tracker:
     trackio = _module("trackio", "trackio")
     trackio.init(project="icalgebra", name=run.name, config=config.to_dict())
-    return lambda record: trackio.log(_numbers(record), step=record["step"])
+    return lambda record: trackio.log(_numbers(record), step=record["step"]), trackio.finish
 
 
 def _tensorboard(config: TrainConfig, run: Path) -> Tracker:
@@ -43,7 +46,7 @@ def _tensorboard(config: TrainConfig, run: Path) -> Tracker:
         for name, value in _numbers(record).items():
             writer.add_scalar(name, value, record["step"])
 
-    return log
+    return log, writer.close
 
 
 def _module(module: str, package: str) -> Any:
