@@ -7,6 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
+from markupsafe import Markup
 
 from icalgebra.claims import Claim, load_claims
 from icalgebra.cli.main import main
@@ -15,6 +16,7 @@ from icalgebra.experiments.coverage import run
 from icalgebra.figures.compact import compact
 from icalgebra.report.numbers import number
 from icalgebra.report.page import build_report
+from icalgebra.report.sections import Section
 from icalgebra.report.store import Store
 from icalgebra.results import Result, read_result, read_results, write_result
 from icalgebra.statistics import Estimate
@@ -136,33 +138,44 @@ def test_no_measured_number_is_typed_into_a_template() -> None:
         assert numbers_in(words) <= allowed, (template.name, numbers_in(words) - allowed)
 
 
-@pytest.fixture(scope="module")
-def committed_page(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """What `icalgebra report` makes of the committed results."""
-    out = tmp_path_factory.mktemp("page")
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Empty drawings, for tests about words: half a minute of drawing says nothing about them."""
+    monkeypatch.setattr(Section, "drawn", lambda self, result: {name: Markup("<svg></svg>\n") for name in self.figures})
+
+
+@pytest.fixture
+def committed_page(tmp_path: Path, undrawn: None) -> str:
+    """What `icalgebra report` makes of the committed results, its drawings left empty."""
     with pytest.raises(SystemExit) as ended:
-        main(["report", "--results", str(ROOT / "results"), "--out", str(out)])
+        main(["report", "--results", str(ROOT / "results"), "--out", str(tmp_path)])
     assert ended.value.code == 0
-    return (out / "report.html").read_text(encoding="utf-8")
+    return (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
-def test_the_page_of_the_committed_results(committed_page: str) -> None:
+@pytest.fixture(scope="module")
+def shown_page() -> str:
+    """The committed rendering; that its words are those of the results is a test below."""
+    return (ROOT / "docs" / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_page_of_the_committed_results(shown_page: str) -> None:
     """Every section that has a result is there with its findings, in 4 MB, and asks for nothing outside."""
-    assert len(committed_page.encode()) < 4_000_000
-    assert not re.search(r"(?:src|href)=\"(?!#|data:)", committed_page.replace('xlink:href="#', ""))
+    assert len(shown_page.encode()) < 4_000_000
+    assert not re.search(r"(?:src|href)=\"(?!#|data:)", shown_page.replace('xlink:href="#', ""))
     for result in read_results(ROOT / "results"):
-        assert f'id="{result.experiment}"' in committed_page
+        assert f'id="{result.experiment}"' in shown_page
     ceiling = read_result(ROOT / "results" / "full" / "data" / "ceiling.json").values["p7.holdout.ceiling"]
-    assert number(ceiling.scaled(100), "%") in committed_page[committed_page.index('id="findings"') :]
+    assert number(ceiling.scaled(100), "%") in shown_page[shown_page.index('id="findings"') :]
 
 
-def test_no_two_parts_of_the_page_have_one_name_and_every_drawing_has_words(committed_page: str) -> None:
+def test_no_two_parts_of_the_page_have_one_name_and_every_drawing_has_words(shown_page: str) -> None:
     """A name that stands in a folded section, too, would leave a drawing elsewhere without its parts."""
-    names = re.findall(r'\bid="([^"]+)"', committed_page)
+    names = re.findall(r'\bid="([^"]+)"', shown_page)
     assert len(names) == len(set(names)) > 100
-    assert set(re.findall(r'(?:href="#|url\(#)([^")]+)', committed_page)) <= set(names)
-    drawings = re.findall(r"<svg[^>]*>", committed_page)
-    labels = re.findall(r'<svg role="img" aria-label="([^"]+)"', committed_page)
+    assert set(re.findall(r'(?:href="#|url\(#)([^")]+)', shown_page)) <= set(names)
+    drawings = re.findall(r"<svg[^>]*>", shown_page)
+    labels = re.findall(r'<svg role="img" aria-label="([^"]+)"', shown_page)
     assert len(labels) == len(set(labels)) == len(drawings)
     assert not any(" None " in label for label in labels)
 
@@ -172,10 +185,9 @@ def words_of(page: str) -> str:
     return re.sub(r"<svg.*?</svg>", "", page, flags=re.S)
 
 
-def test_the_committed_page_is_that_of_the_committed_results(committed_page: str) -> None:
-    shown = (ROOT / "docs" / "report.html").read_text(encoding="utf-8")
-    assert words_of(committed_page) == words_of(shown), "make it anew: icalgebra report --out docs"
-    assert committed_page.count("<svg") == shown.count("<svg")
+def test_the_committed_page_is_that_of_the_committed_results(committed_page: str, shown_page: str) -> None:
+    assert words_of(committed_page) == words_of(shown_page), "make it anew: icalgebra report --out docs"
+    assert committed_page.count("<svg") == shown_page.count("<svg")
 
 
 def test_a_report_without_results_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -223,7 +235,7 @@ def test_of_two_tiers_the_full_one_counts_but_another_models_does_not(tmp_path: 
         assert [item.counts for item in judged] == ([False, True] if same else [True])
 
 
-def test_runs_that_differ_in_their_seed_stand_in_one_table(tmp_path: Path) -> None:
+def test_runs_that_differ_in_their_seed_stand_in_one_table(tmp_path: Path, undrawn: None) -> None:
     """They are no witnesses for the paper's claims and have no figures of their own."""
     shipped = read_result(ROOT / "results" / "full" / "small" / "heads.json")
     for model in ("small", "small-seed1"):
@@ -235,7 +247,7 @@ def test_runs_that_differ_in_their_seed_stand_in_one_table(tmp_path: Path) -> No
     assert "Are roles stable?" not in build_report(tmp_path, None, tmp_path / "alone").read_text()
 
 
-def test_words_stand_where_a_verdict_says_little(tmp_path: Path) -> None:
+def test_words_stand_where_a_verdict_says_little(tmp_path: Path, undrawn: None) -> None:
     """A false fact that misleads nobody, one head for two sides, a subspace that fails everywhere."""
     for model, name in (("small", "identity"), ("fast", "cancellation"), ("fast", "subspaces")):
         write_result(tmp_path / "results", read_result(ROOT / "results" / "full" / model / f"{name}.json"))
