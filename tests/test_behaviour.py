@@ -106,6 +106,16 @@ def test_any_commutative_copy_leaves_less_unexplained(results: dict[str, Result]
     assert less > 0
 
 
+def test_only_curves_that_are_drawn_have_every_point(results: dict[str, Result]) -> None:
+    result = results["unseen_structures"]
+    for key, curve in result.curves.items():
+        order = structure(result.details["structures"][key.split(".")[-1]][0]).order
+        asked = [k for k in result.config["facts"] if order == 8 or k in unseen_structures.SHOWN]
+        assert curve.x == asked, key
+        assert len(curve.y) == len(curve.low) == len(curve.n) == len(asked)
+    assert any(len(curve.x) < len(result.config["facts"]) for curve in result.curves.values())
+
+
 @pytest.mark.parametrize("name", BEHAVIOUR)
 def test_the_same_seed_gives_the_same_result(name: str, results: dict[str, Result]) -> None:
     again = RUNS[name](tier="quick", seed=0, subject=SUBJECT)

@@ -42,6 +42,11 @@ class Curve:
         y, low, high, n = (list(column) for column in columns)
         return Curve(list(x), y, low, high, n)
 
+    def at(self, xs: Iterable[float | int]) -> Curve:
+        """Its points at some x alone."""
+        places = [place for place, x in enumerate(self.x) if x in set(xs)]
+        return Curve(*([column[place] for place in places] for column in vars(self).values()))
+
     @staticmethod
     def of_means(values: np.ndarray, x: Iterable[float | int]) -> Curve:
         """The mean of each column, against x."""
