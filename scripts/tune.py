@@ -21,9 +21,7 @@ WATCH = {"eval_every": 250, "eval_n": 256, "eval_facts": (50,), "log_every": 50}
 # name -> preset, changes
 VARIANTS = {
     "fast_time": ("fast", {**QUIET, "steps": 40}),
-    "fast_time_bf16": ("fast", {**QUIET, "steps": 40, "residual": "bf16"}),
     "fast_time_fp32": ("fast", {**QUIET, "steps": 40, "residual": "fp32", "float8": False}),
-    "fast_time_float8": ("fast", {**QUIET, "steps": 40, "residual": "bf16", "float8": True}),
     "small_time": ("small", {**QUIET, "steps": 200}),
     "small_2000": ("small", {**WATCH, "steps": 2000}),
     "small_short60": ("small", {**WATCH, "steps": 2000, "short_facts": 60, "short_steps": 500}),

@@ -405,6 +405,7 @@ def test_the_identity_roles_are_also_scored_where_no_identity_is_asked_about(
     plain = heads.identity_roles
     monkeypatch.setattr(heads, "identity_roles", remember)
     monkeypatch.setattr(heads, "direct_logits", promoting)
+    assert heads.identity_roles_elsewhere(model, World(("C2",), 10), n=5, n_facts=K, seed=0) == {}
     found = heads.identity_roles_elsewhere(model, WORLD, n=5, n_facts=K, seed=0)
     assert len(asked[0]) == 5
     assert not asked[0].is_identity.any()

@@ -44,7 +44,8 @@ class Curve:
 
     def at(self, xs: Iterable[float | int]) -> Curve:
         """Its points at some x alone."""
-        places = [place for place, x in enumerate(self.x) if x in set(xs)]
+        wanted = set(xs)
+        places = [place for place, x in enumerate(self.x) if x in wanted]
         return Curve(*([column[place] for place in places] for column in vars(self).values()))
 
     @staticmethod

@@ -104,9 +104,13 @@ def identity_roles(model: Transformer, cases: Cases) -> dict[str, RoleScores]:
 def identity_roles_elsewhere(
     model: Transformer, world: World, n: int, n_facts: int, seed: int = 0
 ) -> dict[str, RoleScores]:
-    """The same scores on queries without the identity: a head that has them there too does not act on identities."""
+    """The same scores on queries without the identity: a head that has them there too does not act on identities.
+
+    Nothing where the world has no such query of two variables, as C2 alone has none.
+    """
     cases = drawer(world, n_facts, seed, "heads")("holdout", 4 * n, "elsewhere")
-    return identity_roles(model, cases[cases.distinct & ~cases.is_identity & (cases.identity >= 0)][:n])
+    chosen = cases[cases.distinct & ~cases.is_identity & (cases.identity >= 0)][:n]
+    return identity_roles(model, chosen) if len(chosen) else {}
 
 
 def drawer(world: World, n_facts: int, seed: int, prefix: str) -> Callable[..., Cases]:
