@@ -27,8 +27,8 @@ VARIANTS = {
     "small_short60": ("small", {**WATCH, "steps": 2000, "short_facts": 60, "short_steps": 500}),
     "sprint_time": ("sprint", {**QUIET, "steps": 200}),
     "sprint_time_float8": ("sprint", {**QUIET, "steps": 200, "float8": True}),
-    "sprint_b64": ("sprint", {**WATCH, "steps": 5400, "batch_size": 64}),
-    "sprint_b64_lower": ("sprint", {**WATCH, "steps": 5400, "batch_size": 64, "muon_lr": 0.014, "lr": 7e-4}),
+    "sprint_b128": ("sprint", {**WATCH, "steps": 3040, "batch_size": 128, "muon_lr": 0.02, "lr": 1e-3}),
+    "sprint_b32": ("sprint", {**WATCH, "steps": 9600, "batch_size": 32}),
     "small_b256": ("small", {**WATCH, "steps": 1500, "batch_size": 256}),
 }
 

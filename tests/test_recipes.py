@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 import torch.nn.functional as F
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from icalgebra.cli.main import main
@@ -55,6 +57,15 @@ def test_a_phase_of_short_sequences() -> None:
     config = preset("tiny").with_changes(short_facts=8, short_steps=2, batch_size=4)
     assert [training_rows(config, step, Ranks()).shape[1] // 5 for step in range(4)] == [8, 8, 30, 30]
     assert [config.tokens_before(step) for step in (0, 1, 2, 3)] == [0, 160, 320, 920]
+
+
+@given(st.integers(0, 6), st.integers(0, 6), st.integers(0, 12))
+def test_tokens_and_flops_are_counted_step_by_step(short_from: int, short_steps: int, step: int) -> None:
+    config = preset("tiny").with_changes(short_facts=8, short_steps=short_steps, short_from=short_from)
+    lengths = [config.facts_at(t) for t in range(step)]
+    assert lengths == [8 if short_from <= t < short_from + short_steps else 30 for t in range(step)]
+    assert config.tokens_before(step) == sum(64 * 5 * k for k in lengths)
+    assert flops_before(config, step) == pytest.approx(sum(64 * flops_a_sequence(config.model, k) for k in lengths))
 
 
 def test_flops_are_six_a_weight_and_token_and_causal_attention() -> None:
@@ -169,7 +180,7 @@ def test_a_kept_run_goes_on_to_its_end(blink: TrainConfig, tmp_path: Path, monke
     monkeypatch.setattr(speedruns, "LOOK_EVERY", 2)
     kept = speedrun(blink, target=0.0, n=20, keep=tmp_path / "run")
     assert kept.steps == 2
-    final = train(blink).model.state_dict()
+    final = train(blink).model.cpu().state_dict()
     assert all(torch.equal(value, final[name]) for name, value in load_model(tmp_path / "run").state_dict().items())
 
 

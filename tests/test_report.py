@@ -6,7 +6,10 @@ from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from markupsafe import Markup
 
 from icalgebra.claims import Claim, load_claims
@@ -204,11 +207,29 @@ def test_numbers_have_no_sign_where_they_are_nothing() -> None:
 
 def test_a_compact_drawing_keeps_its_words_and_its_turns() -> None:
     drawing = (
-        '<svg><metadata>who</metadata><g id="line2d_12"/><text transform="rotate(-0 1 2)">at 1.23456 s</text>'
-        '<path d="M 1.234567 20.000001 \nL 30.04 20.0 \nL 31.04 20.0 \nL 32.04 20.0 \nL 40.123456 9.87654 \n"/></svg>'
+        '<svg><style>*{stroke-linejoin: round; stroke-linecap: butt}</style><metadata>who</metadata><g id="line2d_12"/>'
+        '<g>\n <g clip-path="url(#a)">\n  <text transform="rotate(-0 1 2)">at 1.23456 s</text></g>\n</g>'
+        '<path d="M 1.234567 20.000001 \nL 30.04 20.0 \nL 31.04 20.0 \nL 32.04 20.0 \nL 40.123456 9.87654 \nz\n" '
+        'style="stroke: #000000; fill: none"/></svg>'
     )
-    kept = '<svg><text>at 1.23456 s</text><path d="M 1.23 20.0 L 30.04 20.0 L 32.04 20.0 L 40.1 9.88 "/></svg>'
+    kept = (
+        "<svg><style>*{stroke-linejoin: round; stroke-linecap: butt; font-family: sans-serif}</style>"
+        '<g clip-path="url(#a)"><text>at 1.23456 s</text></g>'
+        '<path d="M1.23 20l28.81 0 2 0 8.06-10.12z" style="stroke:#000000;fill:none"/></svg>'
+    )
     assert compact(drawing) == kept
+
+
+@given(st.lists(st.tuples(*[st.integers(-99999, 99999)] * 2), min_size=2, max_size=20))
+def test_a_compact_path_ends_every_step_where_it_did(places: list[tuple[int, int]]) -> None:
+    written = [f"{x / 100:g} {y / 100:g}" for x, y in places]
+    path = re.search('d="(.*)"', compact(f'<path d="M {" L ".join(written)} "/>'))
+    assert path is not None
+    steps = np.array([float(n) for n in re.findall(r"-?[\d.]+", path[1])]).reshape(-1, 2).cumsum(0)
+    shown = np.array([[float(n) for n in place.split()] for place in written])
+    flat = (shown[1:-1, 1] == shown[:-2, 1]) & (shown[1:-1, 1] == shown[2:, 1])  # points that need not be written
+    assert {tuple(place) for place in steps.round(2)} >= {tuple(place) for place in shown[1:-1][~flat]}
+    assert np.allclose(steps[[0, -1]], shown[[0, -1]], atol=0.006)
 
 
 def test_fresh_results_come_before_committed_ones(tmp_path: Path, small_coverage: Result) -> None:

@@ -18,6 +18,7 @@ from icalgebra.experiments.subject import Runs
 from icalgebra.experiments.sweeps import (
     Row,
     command_of,
+    devices,
     final_loss,
     finished_rows,
     later,
@@ -46,10 +47,12 @@ def run(tier: str, seed: int, runs: Runs) -> Result:
         for label in labels(setting) if found else ():
             values |= {f"{label}.{key}": value for key, value in _values(found).items()}
     values |= _comparisons(by_setting)
+    used = [row for found in by_setting.values() for row in found]
     details = {
         "settings": [_told_setting(setting, found, table[setting]) for setting, found in by_setting.items()],
-        "runs": [told(row) for found in by_setting.values() for row in found],
-        "one_recipe": one_recipe([row for found in by_setting.values() for row in found]),
+        "runs": [told(row) for row in used],
+        "one_recipe": one_recipe(used),
+        "devices": devices(used),
     }
     config = {"recipes": [{"setting": setting_of(row), **told(row)["recipe"]} for row in rows]}
     return Result(

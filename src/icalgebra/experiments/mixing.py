@@ -19,6 +19,7 @@ from icalgebra.experiments.subject import Runs
 from icalgebra.experiments.sweeps import (
     Row,
     command_of,
+    devices,
     final_loss,
     finished_rows,
     later,
@@ -54,6 +55,7 @@ def run(tier: str, seed: int, runs: Runs, n: int) -> Result:
         "never_90": [f"{p:g}" for p, found in by_mix.items() if steps_to(found) == float("inf")],
         "runs": [told(row) for found in by_mix.values() for row in found],
         "one_recipe": one_recipe(rows),
+        "devices": devices(rows),
     }
     config = {"n": n, "recipes": [{"p_mix": row["config"]["p_mix"], **told(row)["recipe"]} for row in rows]}
     return Result("mixing", tier, runs.name, seed, config, command_of("mixing", tier, seed, runs), values, {}, details)

@@ -80,6 +80,11 @@ def told(row: Row) -> dict[str, Any]:
     }
 
 
+def devices(rows: Sequence[Row]) -> list[str]:
+    """Where the runs were trained, as far as their tables say."""
+    return sorted({row["clock"]["device"] for row in rows if "device" in row["clock"]})
+
+
 def one_recipe(rows: Sequence[Row]) -> bool:
     """Whether all runs had the same number of steps and schedule, so that their steps can be compared."""
     return len({(row["config"]["steps"], row["config"]["schedule"]) for row in rows}) == 1

@@ -68,7 +68,7 @@ def once_legend(panel: Any) -> None:
     """Every label once, though several seeds share it."""
     found = dict(zip(*reversed(panel.get_legend_handles_labels())))
     if found:
-        panel.legend(list(found.values()), list(found), fontsize=7.5, loc="lower right")
+        panel.legend(list(found.values()), list(found), fontsize=7.5, loc="best")
 
 
 def shades_of(values: list[Any]) -> dict[Any, Any]:

@@ -9,21 +9,68 @@ NOT_NEEDED = (
     (re.compile(r"<metadata>.*?</metadata>\s*", re.S), ""),
     (re.compile(r' id="[A-Za-z][\w.]*_\d+"'), ""),  # names of parts; what is referred to has hashes for names
     (re.compile(r' transform="rotate\(-?0 [^)]*\)"'), ""),
-    (re.compile(r"font-family: [^;\"]*(sans-serif)"), r"font-family: \1"),
+    (re.compile(r"(?<=stroke-linecap: butt)(?=})"), "; font-family: sans-serif"),  # said once for the whole drawing
+    (re.compile(r"font-family: [^;\"}]*sans-serif; "), ""),
     (re.compile(r"\s*<g/>"), ""),
     (re.compile(r"\s*\n\s*(?=[MLCQz\"])"), " "),
-    (re.compile(r"\n\s+"), "\n"),
+    (re.compile(r">\s*\n\s*<"), "><"),
 )
+STYLE = re.compile(r'(?<= style=")[^"]*')
+GROUP = re.compile(r"<g\b[^>]*>|</g>")
 # Points of a line between two others of the same height: L x1 y L x2 y L x3 y …
 FLAT_RUN = re.compile(r"(L [-\d.]+ ([-\d.]+) )(?:L [-\d.]+ \2 )+(L [-\d.]+ \2 )")
 TAG = re.compile(r"<[^>]*>")  # words stay as they are
 LONG_NUMBER = re.compile(r"(?<![\w#])-?\d*\.\d{3,}(?![\w])")
+PATH = re.compile(r' d="([^"]*)"')
+COMMAND = re.compile(r"([MLCQz])([-\d. ]*)")
 
 
 def compact(svg: str) -> str:
     for pattern, kept in NOT_NEEDED:
         svg = pattern.sub(kept, svg)
-    return FLAT_RUN.sub(r"\1\3", TAG.sub(lambda tag: LONG_NUMBER.sub(_shorter, tag.group()), svg))
+    svg = FLAT_RUN.sub(r"\1\3", TAG.sub(lambda tag: LONG_NUMBER.sub(_shorter, tag.group()), svg))
+    svg = PATH.sub(lambda path: f' d="{_relative(path.group(1))}"', svg)
+    svg = STYLE.sub(lambda style: style.group().replace(": ", ":").replace("; ", ";"), svg)
+    return _without_bare_groups(svg)
+
+
+def _without_bare_groups(svg: str) -> str:
+    """Groups that say nothing about their members only cost their brackets."""
+    bare: list[bool] = []
+
+    def kept(tag: re.Match[str]) -> str:
+        if tag.group() != "</g>":
+            bare.append(tag.group() == "<g>")
+            return "" if bare[-1] else tag.group()
+        return "" if bare.pop() else tag.group()
+
+    return GROUP.sub(kept, svg)
+
+
+def _relative(path: str) -> str:
+    """The same path from point to point: steps are shorter to write than places."""
+    written, last, x, y = "", "", 0, 0
+    for command, numbers in COMMAND.findall(path):
+        if command == "z":
+            written, last = written + "z", "z"
+            continue
+        places = [round(100 * float(number)) for number in numbers.split()]  # whole numbers: no error adds up
+        if command == "M":
+            written, last, steps = written + "M", "M", places
+        else:
+            letter = command.lower()
+            written, last = written + ("" if letter == last else letter), letter
+            steps = [place - (y if i % 2 else x) for i, place in enumerate(places)]
+        for step in steps:
+            written += _after(written, f"{step / 100:.2f}".rstrip("0").rstrip("."))
+        x, y = places[-2:]
+    return written
+
+
+def _after(written: str, number: str) -> str:
+    """A number as short as SVG lets it be behind what is written: .5 for 0.5, and a space only where it is needed."""
+    number = re.sub(r"^(-?)0\.", r"\1.", number)
+    return number if number[0] == "-" or written[-1].isalpha() else f" {number}"
 
 
 def _shorter(found: re.Match[str]) -> str:

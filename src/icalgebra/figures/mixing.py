@@ -22,7 +22,7 @@ def courses(result: Result) -> Figure:
         panels[0][0].axhline(result.values[f"p{p:g}.floor"].value, color=colour, linestyle="--", linewidth=0.9)
     panels[0][0].set(title="training loss", xlabel="training steps", ylabel="nats a token")
     panels[0][1].set(title="hold-out accuracy, own world", xlabel="training steps", ylabel="%", ylim=(0, 101))
-    once_legend(panels[0][1])
+    once_legend(panels[0][0])
     return figure
 
 

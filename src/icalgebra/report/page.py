@@ -97,4 +97,5 @@ def _environment() -> Environment:
         loader=PackageLoader("icalgebra.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
     environment.filters["number"] = lambda estimate, unit="": Markup(number(estimate, unit))
+    environment.filters["proper"] = {"muon": "Muon", "adamw": "AdamW"}.get
     return environment

@@ -34,7 +34,10 @@ class Entry:
 
     @cached_property
     def id(self) -> str:
-        frozen = json.dumps(self.config.to_dict(), sort_keys=True)
+        """Of what differs from the defaults: a field that a later version adds leaves finished runs what they are."""
+        usual = TrainConfig().to_dict()
+        differing = {field: value for field, value in self.config.to_dict().items() if value != usual[field]}
+        frozen = json.dumps(differing, sort_keys=True)
         return hashlib.sha256(frozen.encode()).hexdigest()[:12]
 
     @cached_property

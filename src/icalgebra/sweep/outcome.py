@@ -12,6 +12,7 @@ from typing import Any
 from icalgebra.files import write_json
 from icalgebra.statistics import Estimate, proportion
 from icalgebra.sweep.manifest import Entry
+from icalgebra.train.distributed import device_name
 from icalgebra.train.evaluation import is_share
 from icalgebra.train.loop import Record, TrainResult
 from icalgebra.train.run import RunFolder
@@ -34,9 +35,14 @@ def write_outcome(entry: Entry, folder: Path, result: TrainResult, evaluations: 
         "steps_to": {f"{target:g}": steps_to(target, records) for target in TARGETS},
         "course": course(records),
         "evaluations": {name: {key: e.to_dict() for key, e in found.items()} for name, found in evaluations.items()},
-        "clock": {"seconds": round(result.seconds, 3), "training_seconds": round(result.training_seconds, 3)},
+        "clock": _clock(result),
     }
     write_json(folder / DONE, told)
+
+
+def _clock(result: TrainResult) -> dict[str, Any]:
+    seconds = {"seconds": round(result.seconds, 3), "training_seconds": round(result.training_seconds, 3)}
+    return {**seconds, "device": device_name(result.model.unembedding.device)}
 
 
 def finished(entry: Entry, folder: Path) -> Outcome | None:
