@@ -59,11 +59,11 @@ def test_a_phase_of_short_sequences() -> None:
     assert [config.tokens_before(step) for step in (0, 1, 2, 3)] == [0, 160, 320, 920]
 
 
-@given(st.integers(0, 6), st.integers(0, 6), st.integers(0, 12))
-def test_tokens_and_flops_are_counted_step_by_step(short_from: int, short_steps: int, step: int) -> None:
-    config = preset("tiny").with_changes(short_facts=8, short_steps=short_steps, short_from=short_from)
+@given(st.integers(0, 6), st.integers(0, 12))
+def test_tokens_and_flops_are_counted_step_by_step(short_steps: int, step: int) -> None:
+    config = preset("tiny").with_changes(short_facts=8, short_steps=short_steps)
     lengths = [config.facts_at(t) for t in range(step)]
-    assert lengths == [8 if short_from <= t < short_from + short_steps else 30 for t in range(step)]
+    assert lengths == [8 if t < short_steps else 30 for t in range(step)]
     assert config.tokens_before(step) == sum(64 * 5 * k for k in lengths)
     assert flops_before(config, step) == pytest.approx(sum(64 * flops_a_sequence(config.model, k) for k in lengths))
 

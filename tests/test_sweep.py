@@ -231,6 +231,18 @@ def test_a_table_of_other_evaluations_or_configs_is_not_taken_over(whole: Path, 
     assert [finished(entry, entry.folder(tmp_path)) is not None for entry in changed] == [False, False, True]
 
 
+@pytest.mark.parametrize(("change", "taken_over"), [({}, True), ({"clip": 2.0}, False), ({"not_a_field": 1}, False)])
+def test_a_table_of_another_version(whole: Path, tmp_path: Path, change: dict, taken_over: bool) -> None:
+    """A field it had not yet has its default; a changed default, or a field that is gone, makes it another run."""
+    (entry, *_) = four_runs(tmp_path)
+    table = json.loads((whole / "table.json").read_text())
+    (row,) = (row for row in table["runs"] if row["id"] == entry.id)
+    row["config"] = {key: value for key, value in row["config"].items() if key != "tracker"} | change
+    write_json(tmp_path / "table.json", table)
+    adopt_table([entry], tmp_path)
+    assert (finished(entry, entry.folder(tmp_path)) is not None) == taken_over
+
+
 def test_the_table_grows_with_every_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A sweep that is killed without a word leaves the table of what was done before."""
     written: list[int] = []

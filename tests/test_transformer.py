@@ -126,6 +126,16 @@ def test_mask_and_positions_branch_a_sequence(model: Transformer) -> None:
     assert torch.allclose(logits[:, 14:], model(torch.cat([context, other], dim=1))[:, 10:], atol=1e-5)
 
 
+def test_logits_are_read_out_in_full_precision_outside_training(model: Transformer) -> None:
+    """In 16 bits the best two are often equal, and a tie counts as wrong."""
+    tokens = torch.arange(20).reshape(2, 10) % model.config.d_vocab
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        assert model.train()(tokens).dtype == torch.bfloat16
+        logits = model.eval()(tokens)
+    assert logits.dtype == torch.float32
+    assert not torch.equal(logits, logits.bfloat16().float())
+
+
 def test_the_compiler_sees_one_graph(model: Transformer) -> None:
     sequence = tokens(2, 10)
     compiled = torch.compile(model, backend="eager", fullgraph=True)

@@ -57,13 +57,13 @@ class Sweep:
     def run(self) -> int:
         self._check()
         entries = load_sweep(self.file)
+        adopt_table(entries, self.out)
         if self.task is not None:
             return self._run_task(entries)
         selected = chosen(entries, self.only)
         manifest = write_manifest(self.out, entries)
         if self.slurm is not None:
             return self._write_slurm(manifest, len(entries))
-        adopt_table(entries, self.out)
         status = Status(waiting=[])
         try:
             if not self.collect:

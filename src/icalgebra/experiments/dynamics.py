@@ -47,8 +47,9 @@ from icalgebra.vocabulary import FACT_LENGTH
 # The published order: skills of one stage appear together.
 STAGES = (("structural",), ("closure_top_k",), ("copy",), ("commute",), ("identity", "cancel"), ("associate",))
 SKILLS = tuple(skill for stage in STAGES for skill in stage)
-# Promoting both variables of an identity query answers half of them; what is meant here comes after that.
-BASES = {"identity": 0.5}
+# What comes without the skill: promoting both variables of an identity query answers half of them; repeating an answer
+# of the three facts of a pure associate sequence, a third.
+BASES = {"identity": 1 / 2, "associate": 1 / 3}
 SLOTS = ("left", "right", "answer")  # those with something to know
 
 

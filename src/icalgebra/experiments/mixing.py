@@ -3,6 +3,7 @@
 p0.3.own.holdout, p0.3.p7.copy …   accuracy of the model trained at p_mix .3
 p0.3.loss, .floor, .regret         final training loss, the least that world allows, their difference: nats a token
 loss_rises_with_mixing             every p_mix has a higher final loss than the one below it
+plateaus_shorten                   no p_mix passes 50 % hold-out accuracy later than the one below it, and 1 before 0
 zero_is_slowest                    p_mix 0 takes more steps to 90 % hold-out accuracy (in its own world) than any other
 one_beats_zero                     at p_mix .7, hold-out accuracy of 1 above that of 0, and so the whole interval
 """
@@ -24,6 +25,7 @@ from icalgebra.experiments.sweeps import (
     finished_rows,
     later,
     one_recipe,
+    plateau_end,
     skills_of,
     steps_to,
     told,
@@ -86,6 +88,8 @@ def _comparisons(by_mix: dict[float, list[Row]], values: dict[str, Estimate]) ->
     if len(by_mix) == len(PUBLISHED) and one_recipe([row for rows in by_mix.values() for row in rows]):
         losses = [values[f"p{p:g}.loss"].value for p in sorted(by_mix)]
         found["loss_rises_with_mixing"] = holds(all(a < b for a, b in pairwise(losses)), n)
+        ends = [plateau_end(by_mix[p]) or 0.0 for p in sorted(by_mix)]
+        found["plateaus_shorten"] = holds(all(a >= b for a, b in pairwise(ends)) and ends[0] > ends[-1], n)
         slower = [later(steps_to(by_mix[0.0]), steps_to(by_mix[p])) for p in by_mix if p > 0]
         if None not in slower:
             found["zero_is_slowest"] = holds(all(slower), n)

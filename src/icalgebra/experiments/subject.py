@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from icalgebra.evaluate import Predictor
-from icalgebra.model.checkpoints import as_predictor, by_step, find_checkpoint
+from icalgebra.model.checkpoints import as_predictor, by_step, find_checkpoint, is_shipped
 from icalgebra.model.transformer import Transformer
 from icalgebra.results import Curve, Result
 from icalgebra.statistics import Estimate
@@ -70,7 +70,8 @@ def result_about(
 ) -> Result:
     """The result of an experiment about a model; a share of nothing is not a measurement and is left out."""
     values = {key: estimate for key, estimate in values.items() if estimate.n}
-    command = f"icalgebra reproduce --tier {tier} --only {experiment} --model {subject.name} --seed {seed}"
+    model = subject.name if is_shipped(subject.name) else f"runs/{subject.name}"
+    command = f"icalgebra reproduce --tier {tier} --only {experiment} --model {model} --seed {seed}"
     config = {**config, "world": subject.world.to_dict()}
     return Result(
         experiment, tier, subject.name, seed, config, command, values, curves or {}, details or {}, subject.hash

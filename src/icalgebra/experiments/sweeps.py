@@ -17,7 +17,8 @@ from icalgebra.sweep.table import read_table, run_curves
 Row = dict[str, Any]
 SKILLS = {"holdout": "holdout", "copy": "copy", "commute": "commute", "identity": "identity", "cancel": "cancel",
           "associate": "associate", "closure": "closure_top_k"}  # fmt: skip
-RECIPE = ("optimiser", "lr", "muon_lr", "steps", "schedule", "warmup", "batch_size", "n_facts", "precision")
+RECIPE = ("optimiser", "lr", "muon_lr", "steps", "schedule", "warmup", "batch_size", "n_facts", "precision", "residual",
+          "float8")  # fmt: skip
 OWN_WORLD = ("final", "own")  # evaluations of the sweeps' descriptions that only ask more sequences
 LAST_SHARE = 0.1  # of the logged losses: what counts as the final one
 
@@ -46,6 +47,12 @@ def steps_to(rows: Sequence[Row], target: str = "0.9") -> float | None:
     """Steps to a hold-out accuracy, the mean over seeds; infinite if a seed never got there; None without runs."""
     found = [row["steps_to"][target] for row in rows]
     return None if not found else float("inf") if None in found else sum(found) / len(found)
+
+
+def plateau_end(rows: Sequence[Row]) -> float | None:
+    """The first evaluation with half of the hold-out queries right, the mean over seeds; infinite if one has none."""
+    found = [next((step for step, share in row["course"]["holdout"] if share >= 0.5), float("inf")) for row in rows]
+    return sum(found) / len(found) if found else None
 
 
 def later(one: float | None, other: float | None) -> bool | None:

@@ -18,6 +18,7 @@ SHARES = (*HOLDOUTS, *SKILLS, "structural", "closure_top_k")
 LOSSES = ("loss/left", "loss/right", "loss/answer")
 PLATEAU, LOW, HIGH = 0.20, 0.10, 0.95  # the published rise: from .10 at 10 000 steps to .95 at 12 000
 PUBLISHED_RISE = 1 / 6
+PASSED = 0.99
 
 
 def run(tier: str, seed: int, subject: Subject, n: int) -> Result:
@@ -30,6 +31,9 @@ def run(tier: str, seed: int, subject: Subject, n: int) -> Result:
     curves |= {name: _loss_curve(records, name, eval_n) for name in LOSSES}
     fresh = sample("holdout", n, subject.config.n_facts, seed, subject.world, stream="training/fresh")
     values = {"final_holdout": share(hits(subject.predictor, fresh))}
+    passed = next((record["step"] for record in records if record["holdout"] >= PASSED), None)
+    if passed is not None:
+        values["steps_to_99"] = exactly(float(passed), 1)
     rise = _rise(records, LOW)
     # Facts about this one run: no sampling stands behind them.
     if rise is not None:

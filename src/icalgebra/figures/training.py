@@ -1,4 +1,4 @@
-"""Figure 2b: hold-out accuracy through training, on a step axis and on a time axis; and the skills in their order."""
+"""Figure 2b: hold-out accuracy through training, by steps, compute and time; and the skills in their order."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from matplotlib.ticker import NullFormatter
 
 from icalgebra.figures import COLOURS, axes, published
 from icalgebra.results import Result
+from icalgebra.train.presets import preset
+from icalgebra.train.speedrun import flops_before
 from icalgebra.world import PAPER_STRUCTURES
 
 RELEASED_STEP_SECONDS = 1.157  # a step of the released code on an H200
+RELEASED_STEP_FLOPS = flops_before(preset("paper"), 1)  # the same architecture and batch
 SKILLS = {
     "structural": ("structural tokens", "#999999"),
     "closure_top_k": ("closure (top K)", "#d27f48"),
@@ -23,8 +26,8 @@ SKILLS = {
 
 
 def holdout(result: Result) -> Figure:
-    """Hold-out accuracy by step and by second: ours and the published curve."""
-    figure, panels = axes(1, 2, (9.2, 3.4), sharey=True)
+    """Hold-out accuracy by step, by compute and by second: ours and the published curve."""
+    figure, panels = axes(1, 3, (9.6, 3.2), sharey=True)
     x, y = zip(*published()["figures"]["2b"]["phase"])
     curve = result.curves["holdout"]
     ours = [100 * value for value in curve.y]
@@ -33,7 +36,8 @@ def holdout(result: Result) -> Figure:
     same_world = tuple(result.config["training"]["structures"]) == PAPER_STRUCTURES
     for panel, axis, theirs in (
         (panels[0][0], curve.x, list(x)),
-        (panels[0][1], seconds, [step * RELEASED_STEP_SECONDS for step in x]),
+        (panels[0][1], result.details["flops"], [step * RELEASED_STEP_FLOPS for step in x]),
+        (panels[0][2], seconds, [step * RELEASED_STEP_SECONDS for step in x]),
     ):
         if same_world:
             panel.plot(theirs[1:], [100 * value for value in y[1:]], color=COLOURS["published"], label="published")
@@ -42,7 +46,8 @@ def holdout(result: Result) -> Figure:
         panel.set(xscale="log", ylim=(0, 101))
         panel.xaxis.set_minor_formatter(NullFormatter())
     panels[0][0].set(xlabel="training steps", ylabel="hold-out accuracy (%)")
-    panels[0][1].set(xlabel="seconds of training" + (" (published: steps × 1.157 s)" if same_world else ""))
+    panels[0][1].set(xlabel="compute (FLOP)")
+    panels[0][2].set(xlabel="seconds of training" + (" (published:\nsteps × 1.157 s)" if same_world else ""))
     panels[0][0].legend(loc="lower right")
     return figure
 

@@ -107,10 +107,14 @@ def read_model_file(path: Path) -> Checkpoint:
     return _checkpoint(path, _content(path), {}, step=0, score=None)
 
 
+def is_shipped(name: str) -> bool:
+    return bool(name) and Path(name).name == name and (WEIGHTS / name).is_dir()
+
+
 def find_checkpoint(source: str | Path) -> Checkpoint:
     """A shipped model's name, a run folder (its newest sound checkpoint), a checkpoint folder, or a file."""
     path = Path(source)
-    if source and path.name == str(source) and (WEIGHTS / path.name).is_dir():
+    if is_shipped(str(source)):
         return read_checkpoint(WEIGHTS / path.name)
     if (path / "checkpoints").is_dir():
         found, complaints = newest_checkpoint(path / "checkpoints")

@@ -281,4 +281,13 @@ class Transformer(nn.Module):
         x = self.hook_embed(self.embedded(tokens))
         for block in self.blocks:
             x = block(x, cos, sin, mask)
-        return F.linear(self.ln_final(x), self.unembedding)
+        return self.read_out(x)
+
+    def read_out(self, x: Tensor) -> Tensor:
+        """Logits. Of a model that is not in training never in 16 bits: its best two are often equal there, and a tie
+        is no answer."""
+        x = self.ln_final(x)
+        if self.training:
+            return F.linear(x, self.unembedding)
+        with torch.autocast(x.device.type, enabled=False):
+            return F.linear(x.to(self.unembedding.dtype), self.unembedding)

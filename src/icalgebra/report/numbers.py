@@ -14,7 +14,7 @@ from icalgebra.statistics import Estimate
 
 def number(estimate: Estimate, unit: str = "", interval: bool = True) -> str:
     """'68.1 % [67.6, 68.5]'"""
-    digits = {"%": 1, "steps": 0}.get(unit, 2)
+    digits = {"%": 1, "steps": 0, "nats": 3}.get(unit, 2)
     value, low, high = (_rounded(x, digits) for x in (estimate.value, estimate.low, estimate.high))
     bounds = f' <span class="interval">[{low}, {high}]</span>'
     return value + ("\N{NO-BREAK SPACE}%" if unit == "%" else "") + (bounds if interval else "")

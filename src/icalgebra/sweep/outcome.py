@@ -9,9 +9,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+from icalgebra.errors import InputError
 from icalgebra.files import write_json
 from icalgebra.statistics import Estimate, proportion
 from icalgebra.sweep.manifest import Entry
+from icalgebra.train.config import TrainConfig
 from icalgebra.train.distributed import device_name
 from icalgebra.train.evaluation import is_share
 from icalgebra.train.loop import Record, TrainResult
@@ -19,7 +21,7 @@ from icalgebra.train.run import RunFolder
 
 DONE = "done.json"
 TARGETS = (0.9, 0.99)
-OUTCOME = ("id", "evaluate", "step", "final", "steps_to", "course", "evaluations", "clock")  # the fields of done.json
+FIELDS = ("id", "config", "evaluate", "step", "final", "steps_to", "course", "evaluations", "clock")
 
 Outcome = dict[str, Any]
 Estimates = dict[str, Estimate]
@@ -29,7 +31,9 @@ def write_outcome(entry: Entry, folder: Path, result: TrainResult, evaluations: 
     """Everything outside `clock` is the same for the same entry."""
     records = RunFolder(folder, entry.config).records()
     told = {
-        **_marks(entry),
+        "id": entry.id,
+        "config": entry.config.to_dict(),
+        "evaluate": entry.evaluate,
         "step": result.step,
         "final": final_values(result.final, entry.config.eval_n),
         "steps_to": {f"{target:g}": steps_to(target, records) for target in TARGETS},
@@ -51,18 +55,23 @@ def finished(entry: Entry, folder: Path) -> Outcome | None:
         told = json.loads((folder / DONE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    same = isinstance(told, dict) and all(told.get(key) == value for key, value in _marks(entry).items())
-    return told if same else None
+    return told if isinstance(told, dict) and _is_about(told, entry) else None
 
 
 def adopt(entry: Entry, row: Outcome, folder: Path) -> None:
     """Take a finished run over from a row of a table, where its own folder has stayed behind."""
-    if row.get("done") and finished(entry, folder) is None and all(row.get(k) == v for k, v in _marks(entry).items()):
-        write_json(folder / DONE, {key: row[key] for key in OUTCOME if key in row})
+    if row.get("done") and _is_about(row, entry) and finished(entry, folder) is None:
+        write_json(folder / DONE, {key: row[key] for key in FIELDS if key in row})
 
 
-def _marks(entry: Entry) -> Outcome:
-    return {"id": entry.id, "evaluate": entry.evaluate}
+def _is_about(told: Outcome, entry: Entry) -> bool:
+    """The id says what differs from the defaults. Another version may have had others: so the whole config counts."""
+    if (told.get("id"), told.get("evaluate")) != (entry.id, entry.evaluate):
+        return False
+    try:
+        return TrainConfig.from_dict(told.get("config")) == entry.config
+    except InputError:
+        return False
 
 
 def final_values(record: Record, n: int) -> dict[str, dict[str, float | int]]:

@@ -35,9 +35,8 @@ class TrainConfig:
     rope_base: float = option(1e4, "how slowly RoPE's slowest pair turns")
     # the data
     n_facts: int = option(200, "facts a sequence, the query included")
-    short_facts: int = option(0, "facts a sequence in the steps on short sequences, which makes them cheap")
+    short_facts: int = option(0, "facts a sequence in the first short_steps steps, which makes them cheap")
     short_steps: int = option(0, "steps on short sequences")
-    short_from: int = option(0, "the first of them, counted from 0")
     batch_size: int = option(128, "sequences a step, all ranks and micro-batches together")
     micro_batches: int = option(1, "gradient accumulation: parts a rank's share of a batch is run in")
     seed: int = option(0, "of data and initial weights")
@@ -76,7 +75,7 @@ class TrainConfig:
         at_least_one = ("batch_size", "micro_batches", "steps", "log_every", "keep")
         low = [name for name in at_least_one if getattr(self, name) < 1]
         low += [name for name in ("n_facts", "eval_n") if getattr(self, name) < 2]
-        counts = ("eval_every", "eval_points", "checkpoint_every", "ladder", "warmup", "short_steps", "short_from")
+        counts = ("eval_every", "eval_points", "checkpoint_every", "ladder", "warmup", "short_steps")
         low += [name for name in (*counts, "clip", "lr", "muon_lr", "weight_decay") if getattr(self, name) < 0]
         if low:
             raise InputError(f"{low[0]} is too small: {getattr(self, low[0])}")
@@ -108,14 +107,11 @@ class TrainConfig:
 
     def facts_at(self, step: int) -> int:
         """Facts a sequence at a step, counted from 0."""
-        return self.short_facts if 0 <= step - self.short_from < self.short_steps else self.n_facts
-
-    def short_steps_before(self, step: int) -> int:
-        return min(max(0, step - self.short_from), self.short_steps)
+        return self.short_facts if step < self.short_steps else self.n_facts
 
     def tokens_before(self, step: int) -> int:
         """Tokens read in the steps before this one."""
-        short = self.short_steps_before(step)
+        short = min(step, self.short_steps)
         return self.batch_size * FACT_LENGTH * (short * self.short_facts + (step - short) * self.n_facts)
 
     def with_changes(self, **changes: Any) -> TrainConfig:

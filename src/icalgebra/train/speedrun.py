@@ -130,7 +130,7 @@ def flops_a_sequence(model: ModelConfig, n_facts: int) -> float:
 
 
 def flops_before(config: TrainConfig, step: int) -> float:
-    short = config.short_steps_before(step)
+    short = min(step, config.short_steps)
     a_step = {k: config.batch_size * flops_a_sequence(config.model, k) for k in (config.short_facts, config.n_facts)}
     return short * a_step[config.short_facts] + (step - short) * a_step[config.n_facts]
 
