@@ -43,7 +43,7 @@ RUNS: dict[str, Callable[..., Result]] = {
         cancel_facts=(50,),
         groups=("C8", "C4xC2", "Q8", "C2xC2xC2", "A4"),
     ),
-    "distributions": lambda **told: distributions.run(**told, n=3, facts=(5, 10, 25, 50, 100, 200)),
+    "distributions": lambda **told: distributions.run(**told, n=3, facts=(5, 10, 25, 50, 75, 100, 150, 200)),
     "model_coverage": lambda **told: model_coverage.run(**told, n_train=4, n_holdout=16),
 }
 BEHAVIOUR = sorted(RUNS)

@@ -255,7 +255,7 @@ def test_the_path_of_a_last_layer_head_skips_only_the_last_mlp(model: Transforme
 def test_relations_and_masses() -> None:
     vocabulary = WORLD.vocabulary
     text = ",ab=c,ba=c,ad=e,fb=e,ca=a,dd=d,ab="
-    row = np.append(vocabulary.encode(text), 2)[None]
+    row = np.append(vocabulary.encode(text), np.uint8(2))[None]
     members = np.ones((1, 10), dtype=bool)
     case = Cases(row, np.array([2]), members, np.array(["X"]), np.array([2]))
     found = relations(case)
@@ -373,7 +373,8 @@ def test_scores_have_the_sign_of_their_words(model: Transformer, monkeypatch: py
     even = np.zeros((40, K, 5))  # all attention on the answers of facts that share the right variable
     even[..., SLOTS.index("answer")] = same_right / np.maximum(same_right.sum(1, keepdims=True), 1)
     pattern = torch.as_tensor(np.insert(even.reshape(40, -1)[:, :-2], 0, 0.0, axis=1))
-    run = dataclasses.replace(trace(model, on_device(model, holdout.prompts)), pattern=pattern[:, None, None])
+    pattern = pattern[:, None, None].expand(-1, model.config.n_layers, model.config.n_heads, -1)
+    run = dataclasses.replace(trace(model, on_device(model, holdout.prompts)), pattern=pattern)
     made = (
         (heads.closure_promotion, holdout, holdout.members, (1, -1)),
         (partial(heads.cancellation, side="right"), holdout, -1.0 * heads.answers_of(holdout, same_right), (1, -1)),

@@ -6,6 +6,7 @@ A predictor maps tokens [n, 5k−1] to probabilities over the variables [n, N]. 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,15 +15,18 @@ from icalgebra.sequences import Sequences
 from icalgebra.statistics import Estimate, proportion
 from icalgebra.world import World
 
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Integer
+
 Predictor = Callable[[np.ndarray], np.ndarray]
 
 
-def hits(predictor: Predictor, sequences: Sequences) -> np.ndarray:
+def hits(predictor: Predictor, sequences: Sequences) -> Bool[np.ndarray, " n"]:
     """Which queries the predictor answers, bool [n]."""
     return strictly_best(predictor(sequences.prompts), sequences.answers)
 
 
-def strictly_best(scores: np.ndarray, answers: np.ndarray) -> np.ndarray:
+def strictly_best(scores: Float[np.ndarray, "n N"], answers: Integer[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
     """Whether the answer's score is above every other one: neither a tie nor a row without an answer counts."""
     answer_column = np.asarray(answers, dtype=np.int64)[:, None]
     own = np.take_along_axis(scores, answer_column, axis=1)[:, 0]

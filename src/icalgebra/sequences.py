@@ -9,21 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from icalgebra.vocabulary import FACT_LENGTH, facts_of
 from icalgebra.world import World
 
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Int8, Integer, UInt8
+
 
 @dataclass(frozen=True, eq=False)
 class Sequences:
     """n sequences of one distribution with their latents; rows start … start+n−1 of one stream."""
 
-    tokens: np.ndarray
-    structures: np.ndarray
-    assignment: np.ndarray
+    tokens: UInt8[np.ndarray, "n T"]
+    structures: Integer[np.ndarray, "n drawn"]
+    assignment: Integer[np.ndarray, "n elements"]
     world: World
     distribution: str
     seed: int
@@ -39,21 +42,22 @@ class Sequences:
         return self.tokens.shape[1] // FACT_LENGTH
 
     @property
-    def prompts(self) -> np.ndarray:
+    def prompts(self) -> UInt8[np.ndarray, "n prompt"]:
         """Tokens up to the query's '=': what a predictor is given, [n, 5k−1]."""
         return self.tokens[:, :-1]
 
     @property
-    def answers(self) -> np.ndarray:
+    def answers(self) -> UInt8[np.ndarray, " n"]:
         """The variable that answers each query."""
         return self.tokens[:, -1]
 
     @property
-    def facts(self) -> np.ndarray:
+    def facts(self) -> UInt8[np.ndarray, "n k 3"]:
         """Left, right and answer of every fact, [n, k, 3]."""
         return facts_of(self.tokens)
 
     def texts(self) -> list[str]:
+        """As people write them: ,ab=c,de=f."""
         return self.world.vocabulary.decode(self.tokens)
 
     def __getitem__(self, rows: slice) -> Sequences:
@@ -64,9 +68,10 @@ class Sequences:
         return replace(self, **parts, start=self.start + begin)
 
     def structure_names(self, row: int) -> list[str]:
+        """What was drawn for a row, in the order of its variables' assignment."""
         return [self.world.pool[i].name for i in self.structures[row] if i >= 0]
 
-    def groups_of_variables(self) -> np.ndarray:
+    def groups_of_variables(self) -> Int8[np.ndarray, "n N"]:
         """For every row and variable the place of its structure in that row's list, or −1, [n, N]."""
         orders = np.array([s.order for s in self.world.pool] + [0])
         places = np.full((len(self), self.world.n_variables), -1, dtype=np.int8)
@@ -75,7 +80,7 @@ class Sequences:
         places[rows, self.assignment[rows, elements]] = (elements[:, None] >= ends[rows]).sum(axis=1)
         return places
 
-    def identity_variables(self) -> np.ndarray:
+    def identity_variables(self) -> Bool[np.ndarray, "n N"]:
         """For every row and variable whether it stands for the identity of its structure, bool [n, N]."""
         orders = np.array([s.order for s in self.world.pool] + [0])
         identities = np.array([-1 if s.identity is None else s.identity for s in self.world.pool] + [-1])
@@ -87,7 +92,7 @@ class Sequences:
             offsets += orders[slot]
         return found
 
-    def identity_queries(self) -> np.ndarray:
+    def identity_queries(self) -> Bool[np.ndarray, " n"]:
         """For every row whether an operand of its query is the identity, bool [n]."""
         operands = self.facts[:, -1, :2].astype(np.int64)
         left, right = np.take_along_axis(self.identity_variables(), operands, axis=1).T

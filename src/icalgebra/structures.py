@@ -53,6 +53,7 @@ class Structure:
 
     @property
     def order(self) -> int:
+        """How many elements it has."""
         return len(self.table)
 
     @property

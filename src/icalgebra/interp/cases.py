@@ -54,7 +54,7 @@ class Cases:
         return Cases(**{name: value[rows] for name, value in vars(self).items()})
 
     @property
-    def prompts(self) -> UInt8[np.ndarray, "n T-1"]:
+    def prompts(self) -> UInt8[np.ndarray, "n prompt"]:
         return self.tokens[:, :-1]
 
     @property

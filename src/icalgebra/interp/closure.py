@@ -110,13 +110,13 @@ def spread(logits: Float[np.ndarray, "... N"], chosen: Bool[np.ndarray, "... N"]
 
 def mass_inside(logits: Float[np.ndarray, "... N"], chosen: Bool[np.ndarray, "... N"]) -> np.ndarray:
     """Probability of the set under the softmax over the variables."""
-    return (np.exp(log_softmax(logits)) * chosen).sum(axis=-1)
+    return np.asarray((np.exp(log_softmax(logits)) * chosen).sum(axis=-1))
 
 
 def excess(logits: Float[np.ndarray, "... N"], members: Bool[np.ndarray, "... N"]) -> np.ndarray:
     """Nats lost against the uniform law on the members: its Kullback–Leibler divergence to the softmax."""
     size = members.sum(axis=-1)
-    return -np.where(members, log_softmax(logits), 0.0).sum(axis=-1) / size - np.log(size)
+    return np.asarray(-np.where(members, log_softmax(logits), 0.0).sum(axis=-1) / size - np.log(size))
 
 
 def log_softmax(logits: Float[np.ndarray, "... N"]) -> Float[np.ndarray, "... N"]:

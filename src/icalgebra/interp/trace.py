@@ -183,7 +183,7 @@ def batch_size(model: Transformer, length: int = 1000) -> int:
     return max(1, tokens // length)
 
 
-def on_device(model: Transformer, tokens: np.ndarray) -> Int[Tensor, "n T"]:
+def on_device(model: Transformer, tokens: np.ndarray) -> Int[Tensor, ...]:
     return torch.as_tensor(np.ascontiguousarray(tokens), device=model.unembedding.device).long()
 
 

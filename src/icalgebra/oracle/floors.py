@@ -9,6 +9,8 @@ Every fact is drawn independently (the law of `train`). With Z the probability o
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from icalgebra.errors import InputError
@@ -19,8 +21,11 @@ from icalgebra.oracle.threads import share_rows
 from icalgebra.vocabulary import FACT_LENGTH, facts_of
 from icalgebra.world import World
 
+if TYPE_CHECKING:
+    from jaxtyping import Float64
 
-def slot_floors(tokens: np.ndarray, world: World) -> np.ndarray:
+
+def slot_floors(tokens: np.ndarray, world: World) -> Float64[np.ndarray, "n k 3"]:
     """−log of the exact probability of each left, right and answer token, [n, k, 3] in nats; tokens [n, 5k].
 
     From the first fact that the world cannot produce on, the floor is infinite.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from icalgebra.oracle.threads import share_rows
 from icalgebra.sequences import Sequences
 from icalgebra.vocabulary import facts_of
 from icalgebra.world import World
+
+if TYPE_CHECKING:
+    from jaxtyping import Float64
 
 Query = Literal["holdout", "train"]
 Ask = Literal["last", "each"]
@@ -34,7 +37,7 @@ class Judgement:
     log_weights: np.ndarray | None = None
 
 
-def posterior(tokens: np.ndarray, world: World, query: Query = "holdout") -> np.ndarray:
+def posterior(tokens: np.ndarray, world: World, query: Query = "holdout") -> Float64[np.ndarray, "n N"]:
     """The exact posterior over the answer, [n, N]; tokens [n, 5k−1] end in the query's '='. A zero row: impossible."""
     return judge(tokens, world, query).probabilities
 
@@ -68,7 +71,7 @@ def judge_by_facts(tokens: np.ndarray, world: World, query: Query = "holdout", a
 
 def posterior_by_facts(
     tokens: np.ndarray, world: World, query: Query = "holdout", ask: Ask | None = None
-) -> np.ndarray:
+) -> Float64[np.ndarray, "n k N"]:
     """The posterior after every prefix of 0 … k−1 context facts, [n, k, N]; see judge_by_facts."""
     return judge_by_facts(tokens, world, query, ask).probabilities
 
