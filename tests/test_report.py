@@ -238,7 +238,7 @@ def test_a_compact_drawing_keeps_its_words_and_its_turns() -> None:
         'style="stroke: #000000; fill: none"/></svg>'
     )
     kept = (
-        "<svg><style>*{stroke-linejoin: round; stroke-linecap: butt; font-family: sans-serif}</style>"
+        "<svg><style>*{stroke-linejoin: round; stroke-linecap: butt}text{font-family: sans-serif}</style>"
         '<g clip-path="url(#a)"><text>at 1.23456 s</text></g>'
         '<path d="M1.23 20l28.81 0 2 0 8.06-10.12z" style="stroke:#000000;fill:none"/></svg>'
     )

@@ -35,22 +35,27 @@ class Vocabulary:
 
     @property
     def variables(self) -> str:
+        """Their letters, in the order of their tokens: 0 is 'a'."""
         return LETTERS[: self.n_variables]
 
     @property
     def equals(self) -> int:
+        """The token of '='."""
         return self.n_variables
 
     @property
     def comma(self) -> int:
+        """The token of ','."""
         return self.n_variables + 1
 
     @property
     def size(self) -> int:
+        """How many tokens there are."""
         return self.n_variables + 2
 
     @property
     def characters(self) -> str:
+        """One for each token, in order."""
         return self.variables + "=,"
 
     @cached_property

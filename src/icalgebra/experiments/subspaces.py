@@ -20,7 +20,7 @@ from icalgebra.distributions import sample
 from icalgebra.evaluate import share
 from icalgebra.experiments.subject import Subject, result_about
 from icalgebra.experiments.subspace_fits import KINDS, Plan, Setting, flag_name, last_attention, main_fit, prepare
-from icalgebra.experiments.values import across_seeds, exactly
+from icalgebra.experiments.values import across_seeds, exactly, holds
 from icalgebra.interp.lens import head_results
 from icalgebra.interp.subspaces import (
     COMPONENTS,
@@ -60,6 +60,8 @@ def run(tier: str, seed: int, subject: Subject, **settings: Any) -> Result:
     values |= _cross(subject, plain, bases["closure", False], bases["elimination", False])
     values |= _sides(subject, bases["elimination", False], plain["elimination"], plan)
     values |= _heads(subject, plain["closure"].test, {kind: bases[kind, False] for kind in KINDS}, plan)
+    heads = _heads_inside(values)
+    values["several_heads"] = holds(len(heads["elimination"]) > 1, 1)
     swept = {kind: _sweep(subject, kind, setting, plan) for kind, setting in plain.items()}
     return result_about(
         subject, "subspaces", tier, seed,
@@ -68,7 +70,7 @@ def run(tier: str, seed: int, subject: Subject, **settings: Any) -> Result:
         curves={f"{kind}.{flag_name(identity)}": _curve(found) for (kind, identity), found in fits.items()},
         details={"sweep": {kind: found.table for kind, found in swept.items()},
                  "best_size": {kind: found.best_size for kind, found in swept.items()},
-                 "heads": _heads_inside(values), "d_model": subject.model.config.d_model},
+                 "heads": heads, "d_model": subject.model.config.d_model},
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ NOT_NEEDED = (
     (re.compile(r"<metadata>.*?</metadata>\s*", re.S), ""),
     (re.compile(r' id="[A-Za-z][\w.]*_\d+"'), ""),  # names of parts; what is referred to has hashes for names
     (re.compile(r' transform="rotate\(-?0 [^)]*\)"'), ""),
-    (re.compile(r"(?<=stroke-linecap: butt)(?=})"), "; font-family: sans-serif"),  # said once for the whole drawing
+    (re.compile(r"(?<=stroke-linecap: butt})"), "text{font-family: sans-serif}"),  # once for all
     (re.compile(r"font-family: [^;\"}]*sans-serif; "), ""),
     (re.compile(r"\s*<g/>"), ""),
     (re.compile(r"\s*\n\s*(?=[MLCQz\"])"), " "),
