@@ -162,7 +162,8 @@ def test_reasons_hold_no_measured_number() -> None:
 
 
 def test_every_claim_that_differs_has_a_reason() -> None:
-    judged = [item for claim in load_claims() for item in Store(None, ROOT / "results").judge(claim)]
+    store = Store(None, ROOT / "results")
+    judged = [item for claim in load_claims() for item in store.judge(claim)]
     assert not [item.claim.id for item in judged if item.verdict == "differs" and not item.claim.why]
 
 
