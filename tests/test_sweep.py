@@ -223,6 +223,13 @@ def test_a_table_alone_is_enough_to_go_on_elsewhere(whole: Path, tmp_path: Path)
     assert all(row["name"] in (out / "curves.svg").read_text() for row in rows(out))
 
 
+def test_a_task_of_an_array_goes_on_from_a_table_too(whole: Path, tmp_path: Path) -> None:
+    file, out = described(tmp_path, FOUR), tmp_path / "out"
+    write_json(out / "table.json", json.loads((whole / "table.json").read_text()))
+    assert swept(file, out, "--task", "1") == 0
+    assert not list(out.glob("runs/*/metrics.jsonl"))
+
+
 def test_a_table_of_other_evaluations_or_configs_is_not_taken_over(whole: Path, tmp_path: Path) -> None:
     entries = four_runs(tmp_path)
     write_json(tmp_path / "table.json", json.loads((whole / "table.json").read_text()))
