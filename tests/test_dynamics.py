@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -73,6 +73,7 @@ def test_the_published_order_of_known_courses_is_recognised() -> None:
     assert values["identity_plateau"].value == pytest.approx(0.5)
     assert values["identity_in_band"].value == pytest.approx(1.0)
     assert values["rest.identity"].value > 10 > values["rest.copy"].value == 1
+    assert values["dip.identity"].value == values["early_peak.identity"].value == pytest.approx(0.5)
     for skill, at in ONSETS.items():
         assert values[f"onset.{skill}"].low * 0.99 <= at <= values[f"onset.{skill}"].high * 1.01
 
@@ -87,6 +88,15 @@ def test_another_order_is_not_taken_for_the_published_one() -> None:
     values = judged(known_course(ONSETS), known_course(swapped, seed=1)).values
     assert values["same_order_in_all_seeds"].value == 0
     assert judged(known_course({**ONSETS, "associate": 200})).values["associate_last"].value == 0
+
+
+def test_what_identity_loses_before_it_is_learned_is_its_dip() -> None:
+    course = known_course(ONSETS)
+    lost = [0.25 if 30 <= step < 40 else share for step, share in zip(STEPS, course.values["identity"])]
+    values = judged(replace(course, values={**course.values, "identity": lost})).values
+    assert values["early_peak.identity"].value == pytest.approx(0.5)
+    assert values["dip.identity"].value == pytest.approx(0.25)
+    assert values["onset.identity"].low <= ONSETS["identity"] <= values["onset.identity"].high
 
 
 def test_nothing_learned_is_no_order() -> None:
@@ -188,16 +198,24 @@ def test_the_command_reads_run_folders(
     assert "coverage reads no --runs" in capsys.readouterr().err
 
 
-def test_the_script_goes_on_with_the_seeds_it_has_not_done(tmp_path: Path) -> None:
+def test_the_script_goes_on_with_the_seeds_it_has_not_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "scripts")
+    script = importlib.import_module("dynamics")
     sizes = ["--steps", "4", "--points", "3", "--n", "8", "--roles", "2", "--role-n", "3", "--device", "cpu"]
-    script = [sys.executable, str(ROOT / "scripts/dynamics.py"), "tiny", str(tmp_path), *sizes]
-    first = subprocess.run([*script, "--seeds", "0"], capture_output=True, text=True, check=True)
+
+    def said(*seeds: str) -> str:
+        monkeypatch.setattr(sys, "argv", ["dynamics.py", "tiny", str(tmp_path), *sizes, "--seeds", *seeds])
+        script.main()
+        return capsys.readouterr().out
+
+    assert "seed 0" in said("0")
     path = tmp_path / "full/tiny/dynamics.json"
     alone = read_result(path)
-    both = subprocess.run([*script, "--seeds", "0", "1"], capture_output=True, text=True, check=True)
-    assert "seed 0" in first.stdout
-    assert "seed 0" not in both.stdout
-    assert "seed 1" in both.stdout
+    both = said("0", "1")
+    assert "seed 0" not in both
+    assert "seed 1" in both
     found = read_result(path)
     assert found.config["seeds"] == [0, 1]
     assert found.details["runs"][0] == alone.details["runs"][0]

@@ -266,7 +266,7 @@ def test_sharing_rows_among_cores_changes_nothing(monkeypatch: pytest.MonkeyPatc
     sequences = sample("train", 37, 12, 3, PAPER)
     alone = [posterior(row[None], PAPER)[0] for row in sequences.prompts]
     floors = [slot_floors(row[None], PAPER)[0] for row in sequences.tokens]
-    monkeypatch.setattr(threads, "get_num_threads", lambda: 3)
+    monkeypatch.setattr(threads.config, "NUMBA_NUM_THREADS", 3)
     monkeypatch.setattr(threads, "WORTH_SHARING", 0.0)
     assert np.array_equal(posterior(sequences.prompts, PAPER), np.stack(alone))
     assert np.array_equal(slot_floors(sequences.tokens, PAPER), np.stack(floors))

@@ -80,15 +80,15 @@ class Vocabulary:
         added = "" if stripped[0] == "," else ","
         column_shift = len(text) - len(text.lstrip()) + 1 - len(added)
         body = added + stripped
-        ids = np.empty(len(body), dtype=np.uint8)
+        ids, characters = np.empty(len(body), dtype=np.uint8), self.characters
+        expected = [self._expected(slot) for slot in range(FACT_LENGTH)]
         for i, character in enumerate(body):
-            expected = self._expected(i % FACT_LENGTH)
-            if character not in expected:
+            if character not in expected[i % FACT_LENGTH]:
                 raise InputError(
                     f"line {line}, column {i + column_shift}: found {character!r} where a fact like ,ab=c "
                     f"needs {self._describe(i % FACT_LENGTH)}"
                 )
-            ids[i] = self.characters.index(character)
+            ids[i] = characters.index(character)
         if len(body) % FACT_LENGTH not in (0, ANSWER):
             raise InputError(
                 f"line {line}, column {len(body) + column_shift}: the last fact is incomplete; "

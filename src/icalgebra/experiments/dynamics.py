@@ -8,7 +8,8 @@ associate_last        the same for the pairs with associate, all of which must b
 same_order_in_all_seeds   no pair is surely in one order in one run and surely in the other in another
 identity_plateau      identity accuracy, mean over the log axis from closure's onset to identity's own
 early_peak.<skill>    highest accuracy of a skill that is due after copying, before copying's onset
-identity_in_band      share of that stretch in which it lies between .4 and .6
+dip.identity          lowest accuracy of identity between that peak and its onset
+identity_in_band      share of the stretch of identity_plateau in which it lies between .4 and .6
 rest.<skill>          longest stretch of evaluations between .4 and .6: its last step over its first
 floor.<slot>          least possible loss on the evaluation sequences; regret.<slot>: what the model has above it
 role_onset.<role>     step at which the head that has the role in the end takes it on
@@ -161,7 +162,7 @@ def _plateau_values(courses: Sequence[Course], onsets: list[dict[str, Onset]], s
             own, drawn = zip(*[_rest(course, skill, seed) for course in courses])
             logs = over_runs(own, np.array(drawn), seed=seed)
             values[f"rest.{skill}"] = exponential(logs)
-    values |= _early_peaks(courses, onsets)
+    values |= _early_peaks(courses, onsets) | _dip(courses, onsets)
     judged = [(c, found) for c, found in zip(courses, onsets) if {"closure_top_k", "identity"} <= set(found)]
     parts = [_waiting(course, found, seed) for course, found in judged if found["identity"].index > 0]
     for k, name in enumerate(("identity_plateau", "identity_in_band") if parts else ()):
@@ -179,6 +180,17 @@ def _early_peaks(courses: Sequence[Course], onsets: list[dict[str, Onset]]) -> d
         if peaks:
             values[f"early_peak.{skill}"] = across_seeds(peaks)
     return values
+
+
+def _dip(courses: Sequence[Course], onsets: list[dict[str, Onset]]) -> dict[str, Estimate]:
+    """How much of what identity has early is lost again. A lowest value, so a little below the truth."""
+    lows, n = [], courses[0].config.eval_n
+    for course, found in zip(courses, onsets):
+        if {"copy", "identity"} <= set(found) and 0 < found["copy"].index <= found["identity"].index:
+            shares = course.values["identity"]
+            peak = int(np.argmax(shares[: found["copy"].index]))
+            lows.append(proportion(min(shares[peak : found["identity"].index]) * n, n))
+    return {"dip.identity": across_seeds(lows)} if lows else {}
 
 
 def _rest(course: Course, skill: str, seed: int) -> tuple[float, np.ndarray]:

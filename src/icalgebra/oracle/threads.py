@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numba import get_num_threads
+from numba import config
 
 WORTH_SHARING = 0.02  # seconds: handing rows to threads costs a few hundredths of that
 
@@ -25,7 +25,8 @@ def share_rows(kernel: Callable[..., Any], n: int, *arguments: Any) -> None:
 
     begun = perf_counter()
     work(slice(0, 1))
-    cores = get_num_threads()
+    # numba.get_num_threads would start numba's own pool, which sets OpenMP's number of threads, and with it torch's.
+    cores = config.NUMBA_NUM_THREADS
     if cores == 1 or (n - 1) * (perf_counter() - begun) < WORTH_SHARING:
         work(slice(1, n))
         return
