@@ -22,6 +22,7 @@ from icalgebra.experiments.dynamics import summarised
 from icalgebra.results import Result, provenance, read_result, result_path, write_result
 from icalgebra.train import TrainConfig, preset, train
 from icalgebra.train.distributed import choose_device, device_name
+from icalgebra.train.run import RunFolder
 
 
 def trained(config: TrainConfig, n_roles: int, role_n: int, device: str | None, keep: Path | None) -> Course:
@@ -38,6 +39,8 @@ def trained(config: TrainConfig, n_roles: int, role_n: int, device: str | None, 
             skills = {name: round(record[name], 2) for name in ("holdout", "copy", "identity", "cancel", "associate")}
             print(f"seed {config.seed} step {record['step']} {skills} {record['clock']['seconds']:.0f} s", flush=True)
 
+    if keep is not None:
+        RunFolder.clear_unfinished(keep, config)
     train(config, keep, device=device, callback=watch)
     return course_of(config, records, scores)
 
@@ -98,7 +101,7 @@ def result(courses: list[Course], given: argparse.Namespace, seconds: float) -> 
     sizes = {"n": given.role_n, "n_facts": courses[0].config.n_facts}
     seeds = " ".join(str(course.config.seed) for course in courses)
     command = (
-        f"python scripts/dynamics.py {given.preset} results --seeds {seeds} --steps {given.steps} "
+        f"python scripts/dynamics.py {given.preset} build/again --seeds {seeds} --steps {given.steps} "
         f"--points {given.points} --n {given.n} --roles {given.roles} --role-n {given.role_n}"
     )
     found = summarised(courses, given.preset, "full", 0, sizes, command)

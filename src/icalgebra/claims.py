@@ -1,4 +1,4 @@
-"""Claims: every number the paper states, and the verdict on it by a rule written down beforehand (claims.toml)."""
+"""Claims: every number the paper states, and the verdict on it by the rule that claims.toml gives it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ class Claim:
     rule: str
     threshold: float
     unit: str = ""
-    why: str = ""
+    why: str = ""  # a sentence on the cause, for where ours differs
+    note: str = ""  # what to keep in mind whatever the verdict
+    late: bool = False  # the rule was written or changed when a related number was known
 
     def measure(self, result: Result | None) -> Estimate | None:
         """Our value in the claim's unit, or None where it was not measured."""
@@ -85,6 +87,8 @@ def _claim(row: dict[str, Any], entry: dict[str, Any]) -> Claim:
         threshold=threshold,
         unit=entry.get("unit", ""),
         why=entry.get("why", row.get("why", "")),
+        note=entry.get("note", ""),
+        late=entry.get("late", row.get("late", False)),
         **shared,
         **own,
     )

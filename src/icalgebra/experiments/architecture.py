@@ -25,11 +25,12 @@ from icalgebra.experiments.sweeps import (
     later,
     one_recipe,
     plateau_end,
+    reached,
+    read_in_bf16,
     skills_of,
-    steps_to,
     told,
 )
-from icalgebra.experiments.values import exactly, holds
+from icalgebra.experiments.values import holds
 from icalgebra.results import Result
 from icalgebra.statistics import Estimate
 
@@ -81,12 +82,7 @@ def labels(setting: Setting) -> list[str]:
 
 
 def _values(rows: list[Row]) -> dict[str, Estimate]:
-    values = {**skills_of(rows, "final"), "loss": final_loss(rows)}
-    reached = {"steps_to_50": plateau_end(rows), "steps_to_90": steps_to(rows), "steps_to_99": steps_to(rows, "0.99")}
-    for name, steps in reached.items():
-        if steps is not None and steps != float("inf"):
-            values[name] = exactly(steps, len(rows))
-    return values
+    return {**skills_of(rows, "final"), "loss": final_loss(rows), **reached(rows)}
 
 
 def _comparisons(by_setting: dict[Setting, list[Row]]) -> dict[str, Estimate]:
@@ -110,6 +106,7 @@ def _told_setting(setting: Setting, rows: list[Row], published: dict[str, float]
         "seeds": [row["config"]["seed"] for row in rows],
         "steps": sorted({row["config"]["steps"] for row in rows}),
         "schedule": sorted({row["config"]["schedule"] for row in rows}),
+        "in_bf16": read_in_bf16(rows),
         "never_90": sum(row["steps_to"]["0.9"] is None for row in rows),
         "seconds": sum(row["clock"]["training_seconds"] for row in rows),
     }

@@ -5,6 +5,7 @@ came.<skill>          share of runs in which it does
 order_agreement       Kendall's τ with the published order
 order_as_published    no pair is surely reversed in more runs than it is surely in order, and most pairs are in order
 associate_last        the same for the pairs with associate, all of which must be in order
+identity_with_cancel  in no run is one of the two surely before the other, and both come in all
 same_order_in_all_seeds   no pair is surely in one order in one run and surely in the other in another
 identity_plateau      identity accuracy, mean over the log axis from closure's onset to identity's own
 early_peak.<skill>    highest accuracy of a skill that is due after copying, before copying's onset
@@ -150,6 +151,10 @@ def _order_values(onsets: list[dict[str, Onset]], skills: list[str], seed: int) 
     }
     if "associate" in skills:
         values["associate_last"] = holds(all(total > 0 for (_, later), total in net.items() if later == "associate"), n)
+    if {"identity", "cancel"} <= set(skills):
+        both = [(found["identity"], found["cancel"]) for found in onsets]
+        together = all(a.came and b.came and precedence(a, b) == 0 for a, b in both)
+        values["identity_with_cancel"] = holds(together, n)
     if n > 1:
         values["same_order_in_all_seeds"] = holds(not any({1, -1} <= set(found) for found in signs.values()), n)
     return values

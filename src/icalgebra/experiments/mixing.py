@@ -5,6 +5,7 @@ p0.3.loss, .floor, .regret         final training loss, the least that world all
 loss_rises_with_mixing             every p_mix has a higher final loss than the one below it
 plateaus_shorten                   no p_mix passes 50 % hold-out accuracy later than the one below it, and 1 before 0
 zero_is_slowest                    p_mix 0 takes more steps to 90 % hold-out accuracy (in its own world) than any other
+more_is_better                     at p_mix .7, no hold-out accuracy is surely below that of the p_mix before it
 one_beats_zero                     at p_mix .7, hold-out accuracy of 1 above that of 0, and so the whole interval
 """
 
@@ -26,11 +27,13 @@ from icalgebra.experiments.sweeps import (
     later,
     one_recipe,
     plateau_end,
+    reached,
+    read_in_bf16,
     skills_of,
     steps_to,
     told,
 )
-from icalgebra.experiments.values import exactly, holds
+from icalgebra.experiments.values import holds
 from icalgebra.oracle.floors import slot_floors
 from icalgebra.results import Result
 from icalgebra.statistics import Estimate, difference, mean
@@ -58,6 +61,7 @@ def run(tier: str, seed: int, runs: Runs, n: int) -> Result:
         "runs": [told(row) for found in by_mix.values() for row in found],
         "one_recipe": one_recipe(rows),
         "devices": devices(rows),
+        "in_bf16": [f"{p:g}" for p, found in by_mix.items() if read_in_bf16(found)],
     }
     config = {"n": n, "recipes": [{"p_mix": row["config"]["p_mix"], **told(row)["recipe"]} for row in rows]}
     return Result("mixing", tier, runs.name, seed, config, command_of("mixing", tier, seed, runs), values, {}, details)
@@ -65,9 +69,7 @@ def run(tier: str, seed: int, runs: Runs, n: int) -> Result:
 
 def _values(rows: list[Row], n: int, seed: int) -> dict[str, Estimate]:
     values = {f"{where}.{key}": value for where in ("own", "p7") for key, value in skills_of(rows, where).items()}
-    steps = steps_to(rows)
-    if steps is not None and steps != float("inf"):
-        values["steps_to_90"] = exactly(steps, len(rows))
+    values |= reached(rows)
     loss, floor = final_loss(rows), least_loss(TrainConfig.from_dict(rows[0]["config"]), n, seed)
     apart = float(np.hypot(loss.high - loss.value, floor.high - floor.value))
     regret = loss.value - floor.value
@@ -93,6 +95,9 @@ def _comparisons(by_mix: dict[float, list[Row]], values: dict[str, Estimate]) ->
         slower = [later(steps_to(by_mix[0.0]), steps_to(by_mix[p])) for p in by_mix if p > 0]
         if None not in slower:
             found["zero_is_slowest"] = holds(all(slower), n)
+    asked = [values[key] for p in sorted(by_mix) if (key := f"p{p:g}.p7.holdout") in values]
+    if len(asked) == len(PUBLISHED):
+        found["more_is_better"] = holds(all(b.high >= a.low for a, b in pairwise(asked)), n)
     if {"p0.p7.holdout", "p1.p7.holdout"} <= set(values):
         gain = difference(values["p1.p7.holdout"], values["p0.p7.holdout"])
         found |= {"one_beats_zero": holds(gain.low > 0, gain.n), "one_over_zero": gain}

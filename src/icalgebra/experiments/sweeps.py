@@ -10,9 +10,10 @@ import numpy as np
 
 from icalgebra.errors import InputError
 from icalgebra.experiments.subject import Runs
-from icalgebra.experiments.values import across_seeds
+from icalgebra.experiments.values import across_seeds, exactly
 from icalgebra.statistics import Estimate, mean
 from icalgebra.sweep.table import read_table, run_curves
+from icalgebra.train.config import TrainConfig
 
 Row = dict[str, Any]
 SKILLS = {"holdout": "holdout", "copy": "copy", "commute": "commute", "identity": "identity", "cancel": "cancel",
@@ -25,10 +26,16 @@ LAST_SHARE = 0.1  # of the logged losses: what counts as the final one
 
 def finished_rows(runs: Runs) -> list[Row]:
     """Of one table, or of several that are pieces of one sweep."""
-    rows = {row["id"]: row for source in runs.sources for row in read_table(Path(source))["runs"] if row["done"]}
+    rows = {row["id"]: row for source in runs.sources for row in _finished(Path(source))}
     if not rows:
         raise InputError(f"{runs.sources[0]}: no run of this sweep is done yet")
     return list(rows.values())
+
+
+def _finished(table: Path) -> list[Row]:
+    """Their configs in full: a field that was added since has its default."""
+    done = [row for row in read_table(table)["runs"] if row["done"]]
+    return [{**row, "config": TrainConfig.from_dict(row["config"]).to_dict()} for row in done]
 
 
 def measured(row: Row, evaluation: str) -> dict[str, Estimate]:
@@ -53,6 +60,20 @@ def plateau_end(rows: Sequence[Row]) -> float | None:
     """The first evaluation with half of the hold-out queries right, the mean over seeds; infinite if one has none."""
     found = [next((step for step, share in row["course"]["holdout"] if share >= 0.5), float("inf")) for row in rows]
     return sum(found) / len(found) if found else None
+
+
+def reached(rows: Sequence[Row]) -> dict[str, Estimate]:
+    """Steps to three hold-out accuracies, those that all seeds reached."""
+    steps = {"steps_to_50": plateau_end(rows), "steps_to_90": steps_to(rows), "steps_to_99": steps_to(rows, "0.99")}
+    return {name: exactly(at, len(rows)) for name, at in steps.items() if at is not None and at != float("inf")}
+
+
+def read_in_bf16(rows: Sequence[Row]) -> bool:
+    """Whether a run is from before logits were read out in fp32, which outcomes say since then.
+
+    In bf16 the best two are often equal, and a tie is wrong.
+    """
+    return any(row["config"]["precision"] == "bf16" and row.get("logits") != "fp32" for row in rows)
 
 
 def later(one: float | None, other: float | None) -> bool | None:

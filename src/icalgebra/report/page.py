@@ -18,6 +18,7 @@ from icalgebra.report.numbers import Measured, number, shower
 from icalgebra.report.sections import FAMILIES, SECTIONS, Section
 from icalgebra.report.store import Judged, Store, stands_alone
 from icalgebra.results import Result
+from icalgebra.train.presets import PRESETS
 
 
 def build_report(out: Path, fresh: Path | None, committed: Path | None) -> Path:
@@ -34,6 +35,7 @@ def build_report(out: Path, fresh: Path | None, committed: Path | None) -> Path:
         verdicts=Counter(item.verdict for item in judged if item.counts),
         measured=Measured(store),
         experiments=EXPERIMENTS,
+        presets=PRESETS,
         missing=[name for name in EXPERIMENTS if not store.models(name)],
         results=store.all(),
     )

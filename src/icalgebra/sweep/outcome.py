@@ -9,11 +9,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from icalgebra.errors import InputError
 from icalgebra.files import write_json
 from icalgebra.statistics import Estimate, proportion
 from icalgebra.sweep.manifest import Entry
-from icalgebra.train.config import TrainConfig
 from icalgebra.train.distributed import device_name
 from icalgebra.train.evaluation import is_share
 from icalgebra.train.loop import Record, TrainResult
@@ -21,7 +19,7 @@ from icalgebra.train.run import RunFolder
 
 DONE = "done.json"
 TARGETS = (0.9, 0.99)
-FIELDS = ("id", "config", "evaluate", "step", "final", "steps_to", "course", "evaluations", "clock")
+FIELDS = ("id", "config", "evaluate", "step", "logits", "final", "steps_to", "course", "evaluations", "clock")
 
 Outcome = dict[str, Any]
 Estimates = dict[str, Estimate]
@@ -35,6 +33,7 @@ def write_outcome(entry: Entry, folder: Path, result: TrainResult, evaluations: 
         "config": entry.config.to_dict(),
         "evaluate": entry.evaluate,
         "step": result.step,
+        "logits": "fp32",  # how evaluations read them out; outcomes without this word are from before
         "final": final_values(result.final, entry.config.eval_n),
         "steps_to": {f"{target:g}": steps_to(target, records) for target in TARGETS},
         "course": course(records),
@@ -66,12 +65,8 @@ def adopt(entry: Entry, row: Outcome, folder: Path) -> None:
 
 def _is_about(told: Outcome, entry: Entry) -> bool:
     """The id says what differs from the defaults. Another version may have had others: so the whole config counts."""
-    if (told.get("id"), told.get("evaluate")) != (entry.id, entry.evaluate):
-        return False
-    try:
-        return TrainConfig.from_dict(told.get("config")) == entry.config
-    except InputError:
-        return False
+    same = (told.get("id"), told.get("evaluate")) == (entry.id, entry.evaluate)
+    return same and entry.config.is_told_by(told.get("config"))
 
 
 def final_values(record: Record, n: int) -> dict[str, dict[str, float | int]]:
