@@ -1,4 +1,4 @@
-"""What `icalgebra bench` measures: one function a part, each warmed up and timed on one core."""
+"""What `icalgebra bench` measures: one function a part, each warmed up and timed in one process."""
 
 from __future__ import annotations
 
@@ -177,7 +177,3 @@ BENCHMARKS: dict[str, Callable[[int], dict[str, Any]]] = {
     "patching": patching,
     "subspaces": subspaces,
 }
-
-
-def run_benchmarks(names: list[str], seed: int) -> dict[str, Any]:
-    return {name: BENCHMARKS[name](seed) for name in names}

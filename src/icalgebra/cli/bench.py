@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import resource
 from dataclasses import dataclass
+from typing import Any
 
-from icalgebra.benchmarks import BENCHMARKS, run_benchmarks
+from icalgebra.benchmarks import BENCHMARKS
+from icalgebra.cli.common import progress
 from icalgebra.errors import unknown
 
 
 @dataclass(frozen=True)
 class Bench:
-    """Measure the parts on one core; figures are the best of several repeats, ratios come from one run."""
+    """Measure the parts in one process; figures are the best of several repeats, ratios come from one run."""
 
     only: str | None = None
     """One benchmark by name."""
@@ -24,7 +26,7 @@ class Bench:
         if self.only is not None and self.only not in BENCHMARKS:
             raise unknown("benchmark", self.only, BENCHMARKS)
         names = [self.only] if self.only else list(BENCHMARKS)
-        results = run_benchmarks(names, self.seed)
+        results: dict[str, Any] = {name: BENCHMARKS[name](self.seed) for name in progress(names, len(names), "bench")}
         results["peak_memory_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         if self.json:
             print(json.dumps(results))

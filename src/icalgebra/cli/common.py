@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,15 +56,15 @@ class WorldOptions:
         )
 
 
-def progress(items: Iterable[T], total: int, what: str) -> Iterator[T]:
-    """A bar for people, on standard error; nothing when piped. Items may count for more than one (a tuple's len)."""
+def progress(items: Iterable[T], total: int, what: str, size: Callable[[T], int] = lambda item: 1) -> Iterator[T]:
+    """A bar for people, on standard error; nothing when piped. size: what an item counts for."""
     console = Console(stderr=True)
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
         task = bar.add_task(what, total=total)
         for item in items:
             yield item
-            bar.advance(task, len(item) if hasattr(item, "__len__") else 1)
+            bar.advance(task, size(item))
 
 
 @contextmanager

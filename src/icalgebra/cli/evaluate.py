@@ -9,6 +9,7 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
+from icalgebra.cli.common import progress
 from icalgebra.model.checkpoints import Checkpoint, find_checkpoint
 from icalgebra.statistics import Estimate
 from icalgebra.train.config import TrainConfig
@@ -38,7 +39,8 @@ class Evaluate:
         config = TrainConfig.from_dict(checkpoint.config)
         n_facts = config.n_facts if self.facts is None else self.facts
         evaluations = Evaluations(config.world, n_facts, self.n, config.eval_facts, self.seed)
-        measured = evaluations(checkpoint.model(choose_device(self.device)))
+        model = checkpoint.model(choose_device(self.device))
+        measured = evaluations(model, lambda names: progress(names, len(names), "evaluating"))
         self._print(checkpoint, measured)
 
     def _print(self, checkpoint: Checkpoint, measured: dict[str, Estimate]) -> None:

@@ -50,7 +50,7 @@ class Sample(WorldOptions):
             raise InputError(f"--n is a count of sequences, not {self.n}")
         size = max(1, min(BATCH, 8_000_000 // self.facts))
         made = batches(self.distribution, size, self.facts, self.seed, world, n=self.n)
-        parts = progress(made, self.n, "sampling") if self.out else made
+        parts = progress(made, self.n, "sampling", len) if self.out else made
         if kind == "npz":
             self._write_arrays(parts, sample(self.distribution, 0, self.facts, self.seed, world))
             return

@@ -26,7 +26,7 @@ def share_rows(kernel: Callable[..., Any], n: int, *arguments: Any) -> None:
     begun = perf_counter()
     work(slice(0, 1))
     # numba.get_num_threads would start numba's own pool, which sets OpenMP's number of threads, and with it torch's.
-    cores = config.NUMBA_NUM_THREADS
+    cores = config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]  # numba sets it when imported
     if cores == 1 or (n - 1) * (perf_counter() - begun) < WORTH_SHARING:
         work(slice(1, n))
         return

@@ -26,12 +26,18 @@ def _rounded(value: float, digits: int) -> str:
     return text.removeprefix("-") if float(text) == 0 else text
 
 
+ABSENT = Markup('<em class="absent">not measured</em>')
+
+
 def shower(result: Result) -> Callable[..., Markup]:
-    """In a section, show('p7.train.copy') writes a value of its result with the interval."""
+    """In a section, show('p7.train.copy') writes a value of its result with the interval.
+
+    A model of another world, or of shorter sequences, cannot be asked everything: what it lacks is called so.
+    """
 
     def show(key: str, unit: str = "%", interval: bool = True) -> Markup:
         if key not in result.values:
-            raise InputError(f"the report asks for {key!r}, which {result.experiment}.json does not hold")
+            return ABSENT
         return Markup(number(result.values[key].scaled(100) if unit == "%" else result.values[key], unit, interval))
 
     return show

@@ -11,6 +11,7 @@ loss/left …         loss of the tokens of each slot, in nats
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from functools import cached_property
 
 import numpy as np
@@ -47,11 +48,12 @@ class Evaluations:
             raise InputError(f"evaluations need at least 2 facts and 2 sequences, not {n_facts} and {n}")
         self.world, self.n_facts, self.n, self.facts, self.seed = world, n_facts, n, facts, seed
 
-    def __call__(self, model: Transformer) -> dict[str, Estimate]:
+    def __call__(self, model: Transformer, watched: Callable[[list[str]], Iterable[str]] = iter) -> dict[str, Estimate]:
+        """watched: goes through the names of the questions, so that a bar can show how far it is."""
         was_training = model.training
         model.eval()
         predictor = as_predictor(model, _rows_a_pass(model))
-        measured = {name: share(hits(predictor, sequences)) for name, sequences in self.questions.items()}
+        measured = {name: share(hits(predictor, self.questions[name])) for name in watched(list(self.questions))}
         measured |= measure_training_tokens(model, self.training_sequences)
         model.train(was_training)
         return measured
