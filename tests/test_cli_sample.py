@@ -1,7 +1,9 @@
 """`icalgebra sample` and `icalgebra bench` through the door."""
 
 import json
+import os
 import subprocess
+import threading
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from helpers import candidates, parse, python_arguments
 from icalgebra import World, sample
 from icalgebra.cli.main import main
+from icalgebra.files import sync_folder, write_text
 from icalgebra.table_files import load_structure
 
 
@@ -84,6 +87,43 @@ def test_out_writes_what_would_be_printed(lines, tmp_path):
     assert path.read_text().splitlines() == lines("sample", "--n", 8500, "--facts", 3)
 
 
+def test_out_goes_into_a_pipe_that_is_there(lines, tmp_path):
+    pipe, read = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text()), daemon=True)
+    reader.start()
+    assert lines("sample", "--n", 3, "--facts", 2, "--out", pipe) == []
+    reader.join(timeout=5)
+    assert read
+    assert read[0].splitlines() == sample("train", 3, 2).texts()
+    assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_out_follows_a_link(lines, tmp_path, there):
+    target, link = tmp_path / "elsewhere" / "rows", tmp_path / "link"
+    target.parent.mkdir()
+    if there:
+        target.write_text("old")
+    link.symlink_to("elsewhere/rows")
+    assert lines("sample", "--n", 3, "--facts", 2, "--out", link) == []
+    assert link.is_symlink()
+    assert target.read_text().splitlines() == sample("train", 3, 2).texts()
+    assert list(target.parent.iterdir()) == [target]
+
+
+def test_a_file_is_put_in_place_before_its_folder_is_flushed(tmp_path, monkeypatch):
+    flushed = []
+
+    def spy(folder):
+        flushed.append((folder, (folder / "new").read_text()))
+        sync_folder(folder)
+
+    monkeypatch.setattr("icalgebra.files.sync_folder", spy)
+    write_text(tmp_path / "new", "whole")
+    assert flushed == [(tmp_path, "whole")]
+
+
 @pytest.mark.parametrize("how", ["text", "npz"])
 def test_a_failure_leaves_no_half_written_file(run, tmp_path, monkeypatch, how):
     def one_then_failure(*_, **__):
@@ -133,6 +173,8 @@ BAD = {
     "too few facts": (["sample", "--distribution", "cancel", "--facts", "2"], "at least as many facts"),
     "no facts": (["sample", "--facts", "0"], "at least 1"),
     "facts beyond memory": (["sample", "--n", "1", "--facts", "100000000000000"], "memory"),
+    "facts beyond any array": (["sample", "--n", "1", "--facts", "4000000000000000000"], "memory"),
+    "sequences beyond any array": (["eval", "--n", "4000000000000000000"], "memory"),
     "no number": (["sample", "--n", "many"], "--n"),
     "negative number": (["sample", "--n", "-1"], "count of sequences"),
     "no value": (["sample", "--seed"], "--seed"),

@@ -32,6 +32,7 @@ from icalgebra.interp.cases import Cases
 from icalgebra.interp.heads import contrast
 from icalgebra.interp.hooks import hooked
 from icalgebra.interp.trace import on_device, traces
+from icalgebra.model.checkpoints import write_checkpoint
 from icalgebra.model.transformer import Transformer
 from icalgebra.report.page import build_report
 from icalgebra.report.sections import SECTIONS
@@ -341,6 +342,21 @@ def test_checkpoints_of_a_run_give_curves_and_a_lone_model_none(
     assert curve.y[-1] == pytest.approx(final["mass"].value)
     assert curve.y[0] != pytest.approx(curve.y[-1], abs=1e-9)
     _page({"closure": found}, tmp_path)
+
+
+def test_a_damaged_checkpoint_gives_no_point_of_a_curve(
+    tmp_path: Path, subject: Subject, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A flipped bit of a weight reads well: only its hash tells."""
+    ladder = [tmp_path / f"step_{step:06d}" for step in (1, 2, 4)]
+    for folder in ladder:
+        write_checkpoint(folder, subject.model, config={}, trainer=None, step=int(folder.name[5:]))
+    weights = ladder[0] / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1] + bytes([weights.read_bytes()[-1] ^ 1]))
+    asked = sample("holdout", 4, 14, 0, subject.world)
+    assert experiment._through_training(replace(subject, ladder=ladder), asked)["training.mass"].x == [2, 4]
+    assert "its SHA-256 differs from the manifest's" in capsys.readouterr().err
+    assert experiment._through_training(replace(subject, ladder=ladder[:2]), asked) == {}
 
 
 def test_every_figure_is_on_the_page(results: dict[str, Result], tmp_path: Path) -> None:

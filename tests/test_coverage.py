@@ -99,6 +99,7 @@ BAD_LINES = [
     (",ab=c,de=", "line 1: the last fact has no answer"),
     ("", "no sequence in"),
     (",ab=c", "at least 2 facts"),
+    (",ab=c,ab=c\n\n,ab=c", "line 3: coverage needs at least 2 facts"),
 ]
 
 

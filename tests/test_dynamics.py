@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import re
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -139,6 +140,22 @@ def test_roles_are_scored_at_the_ladder(folders: list[Path]) -> None:
     assert course.roles["copy"].best.y[-1] == course.roles["copy"].own.y[-1]
     assert all(best >= own for own, best in zip(course.roles["copy"].own.y, course.roles["copy"].best.y))
     assert Course.from_dict(json.loads(json.dumps(course.to_dict()))) == course
+
+
+def test_a_damaged_checkpoint_is_told_of_and_left_out(
+    folders: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the folder one stands in: "." is no shipped model."""
+    first, *rest = sorted(CONFIG.ladder_steps)
+    shutil.copytree(folders[0], tmp_path / "run")
+    monkeypatch.chdir(tmp_path / "run")
+    Path(f"checkpoints/step_{first:06d}/manifest.json").unlink()
+    Path("checkpoints/step_notes").mkdir()
+    course = load_course(".", 2, 12, 0, "cpu")
+    assert course.roles["copy"].own.x == rest
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert f"step_{first:06d}" in told
 
 
 def test_the_same_seed_gives_the_same_result(folders: list[Path], result: Result) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from icalgebra.cli.main import main
+from icalgebra.errors import InputError
 from icalgebra.model.checkpoints import load_model
 from icalgebra.model.transformer import QuickGelu, Transformer, gelu
 from icalgebra.results import Result, read_result
@@ -22,6 +23,7 @@ from icalgebra.train.float8 import Float8Linear, use_float8
 from icalgebra.train.muon import BatchedMuon, orthogonalised
 from icalgebra.train.speedrun import flops_a_sequence, flops_before, speedrun, time_steps
 from icalgebra.train.step import NextTokenLoss
+from training_helpers import records
 
 SHAPES = [(8, 8), (8, 8), (32, 8), (8, 32), (32, 8)]
 
@@ -182,6 +184,29 @@ def test_a_kept_run_goes_on_to_its_end(blink: TrainConfig, tmp_path: Path, monke
     assert kept.steps == 2
     final = train(blink).model.cpu().state_dict()
     assert all(torch.equal(value, final[name]) for name, value in load_model(tmp_path / "run").state_dict().items())
+
+
+def test_a_kept_run_that_was_cut_short_is_begun_anew(
+    blink: TrainConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def cut_short(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    blink = blink.with_changes(checkpoint_every=2)
+    with monkeypatch.context() as patch:
+        patch.setattr(speedruns, "fresh_accuracy", cut_short)
+        with pytest.raises(KeyboardInterrupt):
+            speedrun(blink, target=1.01, n=20, keep=tmp_path / "run")
+    assert (tmp_path / "run/checkpoints/step_000004").is_dir()
+    with pytest.raises(InputError, match="already holds a run"):
+        speedrun(blink.with_changes(seed=1), n=20, keep=tmp_path / "run")
+    assert capsys.readouterr().err == ""
+    speedrun(blink, target=1.01, n=20, keep=tmp_path / "run")
+    assert "was cut short; it is begun anew" in capsys.readouterr().err
+    steps = [record["step"] for record in records(tmp_path / "run") if record["kind"] == "train"]
+    assert steps == [1, 2, 3, 4, 5, 6]
+    with pytest.raises(InputError, match="already holds a run"):
+        speedrun(blink, n=20, keep=tmp_path / "run")
 
 
 def test_steps_are_timed_in_blocks(blink: TrainConfig) -> None:

@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from icalgebra.claims import Claim, load_claims
 from icalgebra.cli.main import main
+from icalgebra.errors import InputError
 from icalgebra.experiments import run_experiment
 from icalgebra.experiments.coverage import run
 from icalgebra.figures.compact import compact
@@ -21,7 +22,7 @@ from icalgebra.report.numbers import number
 from icalgebra.report.page import build_report
 from icalgebra.report.sections import Section
 from icalgebra.report.store import Store
-from icalgebra.results import Result, read_result, read_results, write_result
+from icalgebra.results import Curve, Result, read_result, read_results, write_result
 from icalgebra.statistics import Estimate
 
 ROOT = Path(__file__).parents[1]
@@ -265,6 +266,51 @@ def test_fresh_results_come_before_committed_ones(tmp_path: Path, small_coverage
     html = build_report(tmp_path, tmp_path / "fresh", tmp_path / "committed").read_text()
     assert "seed 6" in html
     assert "seed 5" not in html
+
+
+def with_parts(**parts) -> Result:
+    plain = Result("coverage", "quick", "data", 0, {}, "command", {"x": Estimate(0.5, 0.4, 0.6, 9)})
+    return replace(plain, **parts)
+
+
+def test_settings_come_back_as_they_were_and_measurements_rounded(tmp_path: Path) -> None:
+    asked = {"lr": 1.5e-5, "training": {"muon_lr": 2.5e-6}, "eval_facts": (4,)}
+    details = {"runs": [{"config": asked, "recipe": asked, "loss": [1.23456789]}]}
+    back = read_result(write_result(tmp_path, with_parts(config=asked, details=details)))
+    unrounded = {**asked, "eval_facts": [4]}
+    assert back.config == unrounded
+    assert back.details == {"runs": [{"config": unrounded, "recipe": unrounded, "loss": [1.23457]}]}
+
+
+def test_a_number_that_is_none_loses_nothing_else(tmp_path: Path) -> None:
+    nan, infinity = float("nan"), float("inf")
+    values = {"no": Estimate(nan, 0.0, 1.0, 0), "one": Estimate(0.5, nan, nan, 1)}
+    curves = {"c": Curve([1, 2], [0.1, nan], [0.0, nan], [0.2, infinity], [5, 0])}
+    details = {"far": infinity, "some": [1.0, np.float32(nan)]}
+    path = write_result(tmp_path, with_parts(values=values, curves=curves, details=details))
+    back = read_result(path)
+    assert back.details == {"far": None, "some": [1.0, None]}
+    assert list(back.values) == ["one"], "what is no number was not measured"
+    assert back.values["one"].value == 0.5
+    assert np.isnan([back.values["one"].low, back.curves["c"].y[1], back.curves["c"].high[1]]).all()
+    written = json.loads(path.read_text())
+    assert {**back.to_dict(), "values": written["values"]} == written
+
+
+@pytest.mark.parametrize(
+    "change", [{"values": []}, {"values": {"x": 3}}, {"curves": 3}, {"curves": {"c": []}}, {"z": 1}]
+)
+def test_what_is_no_result_is_told_in_one_line(tmp_path: Path, change: dict) -> None:
+    path = write_result(tmp_path, with_parts())
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    with pytest.raises(InputError, match="is not a result file"):
+        read_result(path)
+
+
+def test_committed_results_are_what_would_be_written(tmp_path: Path) -> None:
+    for name in ("fast/speedrun", "small/training", "mixing/mixing"):
+        path = ROOT / "results" / "full" / f"{name}.json"
+        assert write_result(tmp_path, read_result(path)).read_bytes() == path.read_bytes()
 
 
 def test_of_two_tiers_the_full_one_counts_but_another_models_does_not(tmp_path: Path, small_coverage: Result) -> None:

@@ -263,6 +263,8 @@ def test_structures_are_values_that_cannot_change():
     assert c4 == Structure.of("C4", c4.table)
     assert hash(c4) == hash(Structure.of("C4", c4.table))
     assert c4 != Structure.of("C4", structure("C2xC2").table)
+    assert c4 != Structure("C4", c4.table, None)
+    assert hash(c4) != hash(Structure("C4", c4.table, None))
     assert c4 != structure("SmallGroup(4,1)")
 
 

@@ -52,6 +52,7 @@ def test_an_id_is_decided_by_the_config_alone(tmp_path: Path) -> None:
         ({"grids": {}}, "unknown key 'grids'; did you mean 'grid'?"),
         ({"fixed": {"n_layer": 2}}, "unknown config field 'n_layer'; did you mean 'n_layers'?"),
         ({"grid": {"d_modle": [2]}}, "did you mean 'd_model'?"),
+        ({"grid": {"self": [1]}}, "unknown config field 'self'"),
         ({"grid": {"d_model": 2}}, "grid.d_model must be a list, not 2"),
         ({"grid": {"d_model": [2.5]}}, "d_model must be of type int, not 2.5"),
         ({"runs": [3]}, "an item of runs must be a table of fields, not 3"),

@@ -14,7 +14,7 @@ from icalgebra.errors import InputError
 from icalgebra.experiments import architecture, mixing
 from icalgebra.experiments.architecture import labels, published_table
 from icalgebra.experiments.subject import Runs
-from icalgebra.experiments.sweeps import later
+from icalgebra.experiments.sweeps import finished_rows, later
 from icalgebra.experiments.values import across_seeds
 from icalgebra.files import write_json
 from icalgebra.oracle.floors import slot_floors
@@ -152,6 +152,20 @@ def test_a_table_without_what_is_asked_says_so(tmp_path: Path, module: Any) -> N
     (tmp_path / "t.json").write_text("[]")
     with pytest.raises(InputError, match="no table of a sweep"):
         module.run("quick", 0, Runs((str(tmp_path / "t.json"),)), **sizes)
+
+
+@pytest.mark.parametrize("missing", ["done", "config", "name", "course"])
+def test_a_row_without_what_it_needs_is_told(tmp_path: Path, missing: str) -> None:
+    rows = [{key: value for key, value in found.items() if key != missing} for found in paper_like()[:1]]
+    with pytest.raises(InputError, match=f"its run 1 has no {missing}"):
+        finished_rows(table(tmp_path / "t.json", rows))
+
+
+def test_a_config_from_before_a_field_was_added_is_read_in_full(tmp_path: Path) -> None:
+    (older, *_) = paper_like()
+    del older["config"]["float8"]
+    (found,) = finished_rows(table(tmp_path / "t.json", [older]))
+    assert found["config"] == shaped(4, 8, 1024).to_dict()
 
 
 # --- mixing ---------------------------------------------------------------------------------------------------------

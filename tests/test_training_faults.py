@@ -18,7 +18,7 @@ from helpers import exit_code
 from icalgebra import load_model
 from icalgebra.errors import InputError, RunError
 from icalgebra.experiments.subject import load_subject
-from icalgebra.model.checkpoints import find_checkpoint, read_checkpoint
+from icalgebra.model.checkpoints import find_checkpoint, read_checkpoint, write_checkpoint
 from icalgebra.train import train
 from icalgebra.train.optimisers import Optimisers
 from icalgebra.train.run import RunFolder
@@ -75,6 +75,27 @@ def test_a_foreign_checkpoint_is_not_used(run: Path, tmp_path: Path, capsys: pyt
     shutil.copytree(tmp_path / "other/checkpoints/step_000006", run / "checkpoints/step_000009")
     assert train(resume=run, device="cpu").step == MICRO.steps
     assert "belongs to another run" in capsys.readouterr().err
+
+
+def test_a_checkpoint_from_before_a_field_was_added_is_the_runs_own(run: Path) -> None:
+    found = read_checkpoint(run / "checkpoints/step_000006")
+    older = {name: value for name, value in found.config.items() if name != "tracker"}
+    write_checkpoint(found.path, found.model(), config=older, trainer=found.trainer, step=6, score=found.score)
+    newest, complaints = RunFolder.open(run).newest()
+    assert complaints == []
+    assert newest is not None
+    assert newest.step == 6
+
+
+def test_a_manifest_of_another_kind_is_told_and_training_goes_on(run: Path) -> None:
+    damaged = run / "checkpoints/step_000004"
+    for content in ("[]", "[" * 100_000):
+        (damaged / "manifest.json").write_text(content)
+        with pytest.raises(InputError, match="does not read as a manifest"):
+            load_model(damaged)
+    (damaged / "manifest.json").write_text("[]")
+    RunFolder.open(run).save(7, load_model(run), Optimisers(load_model(run), MICRO), score=None)
+    assert "step_000007" in checkpoint_names(run)
 
 
 def test_checkpoints_go_by_their_number(run: Path) -> None:

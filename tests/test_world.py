@@ -10,6 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from helpers import assert_follows, mixture_law
+from icalgebra.distributions import world_arrays
 from icalgebra.errors import InputError
 from icalgebra.structures import Structure, structure
 from icalgebra.world import DRAW_RULES, World
@@ -117,7 +118,19 @@ def test_a_world_that_cannot_be_is_refused(options, message):
 WITH_TABLE = World(("C3", Structure.of("mine", np.array([[0, 0], [1, 1]]))), 52, 0.25, True, None, "stop")
 
 
-@pytest.mark.parametrize("world", [*WORLDS.values(), WITH_TABLE])
+UNTOLD = World((Structure("mine", structure("C3").table, None),))  # its identity plays no part
+
+
+def test_an_identity_that_is_not_told_makes_another_world():
+    told = World((Structure("mine", structure("C3").table, 0),))
+    assert told != UNTOLD
+    assert [world_arrays(world).identities.tolist() for world in (told, UNTOLD)] == [[0], [-1]]
+    plain = UNTOLD.to_dict()
+    del plain["structures"][0]["identity"]
+    assert World.from_dict(plain) == told, "an identity that is not written down is looked for"
+
+
+@pytest.mark.parametrize("world", [*WORLDS.values(), WITH_TABLE, UNTOLD])
 def test_a_world_survives_json(world):
     back = World.from_dict(json.loads(json.dumps(world.to_dict())))
     assert back == world
@@ -131,7 +144,7 @@ def test_one_structure_may_be_named_alone():
 
 
 def test_an_unknown_key_of_a_world_is_an_error():
-    with pytest.raises((TypeError, InputError), match="colour"):
+    with pytest.raises(InputError, match="colour"):
         World.from_dict({**World().to_dict(), "colour": "red"})
 
 

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -102,6 +103,7 @@ def sample(
     law = distribution(name).law
     check_request(name, n_facts, world)
     check_rows(n, start)
+    check_room(n, n_facts)
     stream = name if stream is None else stream
     tokens = np.empty((n, n_facts * FACT_LENGTH), dtype=np.uint8)
     structures = np.empty((n, world.max_mixture), dtype=np.int16)
@@ -161,11 +163,22 @@ def check_rows(n: int, start: int) -> None:
         raise InputError(f"n and start are counts of rows, not {min(n, start)}")
 
 
+def check_room(n: int, n_facts: int) -> None:
+    """Raise InputError for more tokens than this machine has bytes: numpy's own words for it differ by size."""
+    room = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if n * n_facts * FACT_LENGTH > room:
+        raise InputError(
+            f"{n:,} sequences of {n_facts:,} facts do not fit in this machine's memory ({room / 1e9:,.0f} GB); "
+            "ask for fewer"
+        )
+
+
 def check_request(name: str, n_facts: int, world: World) -> None:
     """Raise InputError, with the reason, for what could never be met."""
     wanted = distribution(name)
     if n_facts < wanted.min_facts:
         raise InputError(f"{name} needs at least {wanted.min_facts} facts, the query included; asked for {n_facts}")
+    check_room(1, n_facts)
     if wanted.law.assignment == s.RESERVED_IDENTITY and world.reserved is None:
         raise InputError(f"{name} needs a reserved variable; this world has none")
     names = ", ".join(structure.name for structure in world.pool)

@@ -14,12 +14,19 @@ from icalgebra.errors import InputError
 
 @contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
-    """A temporary path to write to; it takes the place of `path` when the block ends well, and goes if it does not."""
-    if path.is_dir() or not path.name:
+    """A temporary path to write to; it takes the place of `path` when the block ends well, and goes if it does not.
+
+    A link is followed. A pipe or a device is written to as it stands: it could not be put back.
+    """
+    if path.is_dir():
         raise InputError(f"cannot write {path}: it is a folder")
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    if path.exists() and not path.is_file():
+        yield path
+        return
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        target.parent.mkdir(parents=True, exist_ok=True)
         temporary.touch()
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror}") from error
@@ -27,9 +34,22 @@ def atomic_path(path: Path) -> Iterator[Path]:
         yield temporary
         with open(temporary, "rb") as written:
             os.fsync(written.fileno())
-        os.replace(temporary, path)
+        os.replace(temporary, target)
+        sync_folder(target.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """A rename is on disk only when its folder is."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except PermissionError:  # a folder may let us write and not read; it cannot be flushed then
+        return
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def read_text(path: Path) -> str:

@@ -6,7 +6,7 @@ a `provenance` block; everything outside it is the same for the same seed.
 
 from __future__ import annotations
 
-import json
+import math
 import os
 import platform
 import subprocess
@@ -20,10 +20,11 @@ import numpy as np
 
 from icalgebra import __version__
 from icalgebra.errors import InputError
-from icalgebra.files import write_json
+from icalgebra.files import read_json, write_json
 from icalgebra.statistics import Estimate, mean, proportion
 
 DIGITS = 5
+SETTINGS = ("config", "recipe")  # what was asked for, wherever it stands: never rounded
 
 
 @dataclass(frozen=True)
@@ -79,12 +80,17 @@ class Result:
         plain = {**vars(self)}
         plain["values"] = {key: estimate.to_dict() for key, estimate in self.values.items()}
         plain["curves"] = {key: vars(curve) for key, curve in self.curves.items()}
-        return _rounded(plain)
+        return _plain(plain)
 
     @staticmethod
     def from_dict(plain: dict[str, Any]) -> Result:
-        values = {key: Estimate(**value) for key, value in plain["values"].items()}
-        curves = {key: Curve(**curve) for key, curve in plain["curves"].items()}
+        """What to_dict wrote. A value that was no number is not there: it counts as not measured."""
+        there = {key: value for key, value in plain["values"].items() if value["value"] is not None}
+        values = {key: Estimate(**{name: _number(x) for name, x in value.items()}) for key, value in there.items()}
+        curves = {
+            key: Curve(**{name: [_number(x) for x in column] for name, column in curve.items()})
+            for key, curve in plain["curves"].items()
+        }
         return Result(**{**plain, "values": values, "curves": curves})
 
 
@@ -100,8 +106,8 @@ def write_result(folder: Path, result: Result) -> Path:
 
 def read_result(path: Path) -> Result:
     try:
-        return Result.from_dict(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError, KeyError) as error:
+        return Result.from_dict(read_json(path))
+    except (AttributeError, TypeError, KeyError) as error:
         raise InputError(f"{path} is not a result file: {error}") from error
 
 
@@ -130,11 +136,18 @@ def _commit() -> str | None:
         return None
 
 
-def _rounded(value: Any) -> Any:
+def _plain(value: Any, measured: bool = True) -> Any:
+    """As JSON has it. What was measured is rounded, and null where it is no number; settings stay as they are."""
     if isinstance(value, dict):
-        return {str(key): _rounded(item) for key, item in value.items()}
+        return {str(key): _plain(item, measured and key not in SETTINGS) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_rounded(item) for item in value]
+        return [_plain(item, measured) for item in value]
     if isinstance(value, np.generic):
         value = value.item()
-    return round(value, DIGITS) if isinstance(value, float) else value
+    if not measured or not isinstance(value, float):
+        return value
+    return round(value, DIGITS) if math.isfinite(value) else None
+
+
+def _number(value: Any) -> Any:
+    return math.nan if value is None else value

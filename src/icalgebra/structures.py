@@ -66,10 +66,13 @@ class Structure:
         return "magma"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Structure) and self.name == other.name and np.array_equal(self.table, other.table)
+        if not isinstance(other, Structure):
+            return False
+        same = (self.name, self.identity) == (other.name, other.identity)
+        return same and np.array_equal(self.table, other.table)
 
     def __hash__(self) -> int:
-        return hash((self.name, self.table.tobytes()))
+        return hash((self.name, self.identity, self.table.tobytes()))
 
     def __repr__(self) -> str:
         return f"Structure({self.name}, order {self.order}, {self.kind})"

@@ -7,13 +7,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
-from icalgebra.errors import InputError
+from icalgebra.errors import InputError, unknown
 from icalgebra.structures import Structure, structure
 from icalgebra.vocabulary import Vocabulary
 
@@ -120,12 +120,24 @@ class World:
 
     @staticmethod
     def from_dict(values: dict[str, Any]) -> World:
-        items = tuple(
-            item if isinstance(item, str) else Structure.of(item["name"], np.array(item["table"]))
-            for item in values.get("structures", PAPER_STRUCTURES)
-        )
+        """What to_dict gave; an unknown key is an error."""
+        known = [item.name for item in fields(World) if item.init]
+        for key in values:
+            if key not in known:
+                raise unknown("field of a world", key, known)
+        items = tuple(_structure(item) for item in values.get("structures", PAPER_STRUCTURES))
         return World(**{**values, "structures": items})
 
 
 def _plain(item: str | Structure) -> str | dict[str, Any]:
-    return item if isinstance(item, str) else {"name": item.name, "table": item.table.tolist()}
+    if isinstance(item, str):
+        return item
+    return {"name": item.name, "table": item.table.tolist(), "identity": item.identity}
+
+
+def _structure(item: str | dict[str, Any]) -> str | Structure:
+    """An identity that is not told is looked for."""
+    if isinstance(item, str):
+        return item
+    found = Structure.of(item["name"], np.array(item["table"]))
+    return replace(found, identity=item.get("identity", found.identity))

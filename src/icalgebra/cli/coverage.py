@@ -48,11 +48,9 @@ class CoverageCommand(WorldOptions):
     def run(self) -> None:
         world = self.world()
         measured = self._own(world) if self.file is not None else self._sampled(world)
-        if measured.solved_by.shape[1] < 2:
-            raise InputError("coverage needs at least 2 facts a sequence: one of context and the query")
         summary = self._summary(measured, world)
         if self.json:
-            print(json.dumps(summary))
+            print(json.dumps(summary, allow_nan=False))
         else:
             _show(summary)
 
@@ -65,15 +63,19 @@ class CoverageCommand(WorldOptions):
         check_request(self.distribution, self.facts, world)
         if self.n < 1:
             raise InputError(f"--n must be at least 1, not {self.n}")
+        _check_facts(self.facts, "--facts")
         made = batches(self.distribution, 1024, self.facts, self.seed, world, n=self.n)
         parts = [
             coverage(part.tokens, self._asked(), world.n_variables, commute_any=self.commute_any).solved_by
-            for part in progress(made, self.n, "coverage")
+            for part in progress(made, self.n, "coverage", len)
         ]
         return Coverage(np.concatenate(parts))
 
     def _own(self, world: World) -> Coverage:
-        rows = read_sequences(read_texts(self.file), world.vocabulary)
+        lines = read_texts(self.file)
+        rows = read_sequences(lines, world.vocabulary)
+        for (number, _), row in zip(lines, rows):
+            _check_facts(len(row) // FACT_LENGTH, f"line {number}")
         longest = max(len(row) for row in rows) // FACT_LENGTH
         solved = np.full((len(rows), longest), NOT_ASKED, dtype=np.int8)
         for i, row in enumerate(rows):
@@ -99,6 +101,11 @@ class CoverageCommand(WorldOptions):
             "seed": self.seed,
             "world": world.to_dict(),
         }
+
+
+def _check_facts(n: int, where: str) -> None:
+    if n < 2:
+        raise InputError(f"{where}: coverage needs at least 2 facts a sequence, one of context and the query, not {n}")
 
 
 def _show(summary: dict[str, Any]) -> None:

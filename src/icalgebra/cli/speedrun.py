@@ -42,7 +42,8 @@ class SpeedrunCommand:
     seed: int = 0
     """The first seed."""
     keep: Path | None = None
-    """Go on to the end of the schedule and keep the run folders here: <preset>-seed0, <preset>-seed1 …"""
+    """Go on to the end of the schedule and keep the run folders here: <preset>-seed0, <preset>-seed1 …; one that was
+    cut short is begun anew."""
     out: Path | None = None
     """A folder for the result file, written after every seed; a later call goes on with the seeds not in it."""
     json: bool = False

@@ -14,7 +14,6 @@ predictive.*                 the same measures at the '=' of `holdout` queries; 
 from __future__ import annotations
 
 from math import comb
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from icalgebra.evaluate import share, strictly_best
 from icalgebra.evaluate_by_facts import logits_at_every_fact
 from icalgebra.experiments.subject import Subject, result_about
 from icalgebra.interp import closure as c
-from icalgebra.model.checkpoints import MODEL, read_model_file
+from icalgebra.model.checkpoints import sound_models
 from icalgebra.model.transformer import Transformer
 from icalgebra.results import Curve, Result
 from icalgebra.sequences import Sequences
@@ -144,17 +143,14 @@ def predictive(model: Transformer, sequences: Sequences) -> Values:
 
 def _through_training(subject: Subject, sequences: Sequences) -> dict[str, Curve]:
     """One curve a measure over the run's checkpoints; none where there are fewer than two."""
-    if len(subject.ladder) < 2:
+    found = {
+        checkpoint.step: predictive(checkpoint.model(subject.device), sequences)
+        for checkpoint in sound_models(subject.ladder)
+    }
+    if len(found) < 2:
         return {}
-    steps = [_step(folder) for folder in subject.ladder]
-    measured = [
-        predictive(read_model_file(folder / MODEL).model(subject.device), sequences) for folder in subject.ladder
-    ]
-    return {f"training.{key}": Curve.of(steps, [values[key] for values in measured]) for key in measured[0]}
-
-
-def _step(folder: Path) -> int:
-    return int(folder.name.removeprefix("step_"))
+    first, *_ = found.values()
+    return {f"training.{key}": Curve.of(found, [values[key] for values in found.values()]) for key in first}
 
 
 # --- Figure 15 --------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import torch
 
 from icalgebra.errors import InputError
 from icalgebra.interp.heads import ROLES, Head, RoleScores, head_name, role_scores
-from icalgebra.model.checkpoints import WEIGHTS, read_checkpoint
+from icalgebra.model.checkpoints import WEIGHTS, by_step, is_shipped, sound_models
 from icalgebra.model.transformer import Transformer
 from icalgebra.results import Curve
 from icalgebra.train.config import TrainConfig
@@ -72,14 +72,14 @@ def course_of(config: TrainConfig, records: Sequence[Record], scores: Mapping[in
 
 def load_course(source: str | Path, n: int, n_facts: int, seed: int, device: str | torch.device) -> Course:
     """A run folder, whose checkpoints tell the roles (log-spaced ones come with --ladder); or a shipped model."""
-    folder = WEIGHTS / source if (WEIGHTS / source).is_dir() else Path(source)
+    folder = WEIGHTS / source if is_shipped(str(source)) else Path(source)
     if not (folder / "config.json").is_file() or not (folder / "metrics.jsonl").is_file():
         raise InputError(f"{source} is no run folder: it needs config.json and metrics.jsonl")
     run = RunFolder(folder, TrainConfig.load(folder / "config.json"))
-    scores = {}
-    for path in sorted(run.checkpoints.glob("step_*")):
-        checkpoint = read_checkpoint(path)
-        scores[checkpoint.step] = measured_roles(checkpoint.model(device), run.config, n, n_facts, seed)
+    scores = {
+        checkpoint.step: measured_roles(checkpoint.model(device), run.config, n, n_facts, seed)
+        for checkpoint in sound_models(by_step(run.checkpoints).values())
+    }
     return course_of(run.config, run.records(), scores)
 
 

@@ -14,7 +14,8 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from safetensors.torch import save as tensors_to_bytes
 from torch import Tensor
 
 from icalgebra.errors import InputError, RunError
+from icalgebra.files import sync_folder
 from icalgebra.model.transformer import ModelConfig, Transformer
 from icalgebra.vocabulary import Vocabulary
 
@@ -90,14 +92,29 @@ def write_checkpoint(
         raise RunError(f"cannot write {folder}: {error.strerror}; earlier checkpoints are intact") from error
 
 
-def read_checkpoint(folder: Path) -> Checkpoint:
-    """A checkpoint folder, every hash verified; InputError says what is wrong with it."""
+def read_checkpoint(folder: Path, *, to_train: bool = True) -> Checkpoint:
+    """A checkpoint folder, every hash verified; InputError says what is wrong with it.
+
+    to_train: False leaves the optimisers' state unread.
+    """
     manifest = _read_manifest(folder)
-    content = {name: _verified(folder / name, digest) for name, digest in manifest["files"].items()}
+    wanted = {name: digest for name, digest in manifest["files"].items() if to_train or name != TRAINER}
+    content = {name: _verified(folder / name, digest) for name, digest in wanted.items()}
     if MODEL not in content:
         raise InputError(f"{folder} is no checkpoint: its manifest names no {MODEL}")
     trainer = _tensors(folder / TRAINER, content[TRAINER]) if TRAINER in content else {}
     return _checkpoint(folder, content[MODEL], trainer, manifest["step"], manifest["score"])
+
+
+def sound_models(folders: Iterable[Path]) -> Iterator[Checkpoint]:
+    """Checkpoints to look into, one in memory at a time, verified; a damaged one is told of and left out."""
+    for folder in folders:
+        try:
+            found = read_checkpoint(folder, to_train=False)
+        except InputError as error:
+            print(f"icalgebra: {error}; it is left out", file=sys.stderr)
+            continue
+        yield found
 
 
 def read_model_file(path: Path) -> Checkpoint:
@@ -135,8 +152,10 @@ def by_step(checkpoints: Path) -> dict[int, Path]:
     return dict(sorted((int(step), folder) for step, folder in steps.items() if step.isdigit()))
 
 
-def newest_checkpoint(checkpoints: Path, config: dict[str, Any] | None = None) -> tuple[Checkpoint | None, list[str]]:
-    """The newest checkpoint that is sound (and of the run with this config), and what is wrong with those after it."""
+def newest_checkpoint(
+    checkpoints: Path, is_ours: Callable[[dict[str, Any]], bool] = lambda config: True
+) -> tuple[Checkpoint | None, list[str]]:
+    """The newest checkpoint that is sound (and ours, by its run's config), and what is wrong with those after it."""
     complaints: list[str] = []
     for folder in reversed(by_step(checkpoints).values()):
         try:
@@ -144,7 +163,7 @@ def newest_checkpoint(checkpoints: Path, config: dict[str, Any] | None = None) -
         except InputError as error:
             complaints.append(str(error))
             continue
-        if config is None or found.config == config:
+        if is_ours(found.config):
             return found, complaints
         complaints.append(f"{folder} belongs to another run: its config is not this run's")
     return None, complaints
@@ -192,7 +211,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     try:
         manifest = json.loads(_content(path))
         digest = manifest.pop("sha256")
-    except (ValueError, KeyError, AttributeError) as error:
+    except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
         raise InputError(f"{path} is damaged: it does not read as a manifest") from error
     if digest != _hash_of(manifest):
         raise InputError(f"{path} is damaged: its SHA-256 differs from the one it states")
@@ -253,12 +272,3 @@ def remove_checkpoint(folder: Path) -> None:
     shutil.rmtree(doomed, ignore_errors=True)
     os.rename(folder, doomed)
     shutil.rmtree(doomed, ignore_errors=True)
-
-
-def sync_folder(folder: Path) -> None:
-    """A rename is on disk only when its folder is."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -15,6 +15,8 @@ from icalgebra.sweep.outcome import adopt, course, finished
 from icalgebra.train.run import RunFolder
 
 TABLE = "table.json"
+ROW = ("id", "name", "config", "done")
+OUTCOME = ("final", "steps_to", "course", "evaluations", "clock")  # what a run that is done has besides
 
 
 def sweep_table(entries: list[Entry], out: Path) -> list[dict[str, Any]]:
@@ -40,8 +42,12 @@ def read_table(path: Path) -> dict[str, Any]:
     path = path / TABLE if path.is_dir() else path
     table = read_json(path)
     rows = table.get("runs") if isinstance(table, dict) and "sweep" in table else None
-    if not isinstance(rows, list) or not all(isinstance(row, dict) and "id" in row for row in rows):
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise InputError(f"{path} is no table of a sweep")
+    for number, row in enumerate(rows, start=1):
+        missing = [key for key in (*ROW, *(OUTCOME if row.get("done") else ())) if key not in row]
+        if missing:
+            raise InputError(f"{path} is no table of a sweep: its run {number} has no {', '.join(missing)}")
     return table
 
 

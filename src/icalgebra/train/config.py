@@ -114,7 +114,7 @@ class TrainConfig:
         short = min(step, self.short_steps)
         return self.batch_size * FACT_LENGTH * (short * self.short_facts + (step - short) * self.n_facts)
 
-    def with_changes(self, **changes: Any) -> TrainConfig:
+    def with_changes(self, /, **changes: Any) -> TrainConfig:
         return TrainConfig.from_dict({**self.to_dict(), **changes})
 
     def to_dict(self) -> dict[str, Any]:
@@ -129,6 +129,13 @@ class TrainConfig:
             if name not in known:
                 raise unknown("config field", name, known)
         return replace(TrainConfig(), **values)
+
+    def is_told_by(self, values: Any) -> bool:
+        """Whether plain values mean this config; fields that were added since have their defaults."""
+        try:
+            return TrainConfig.from_dict(values) == self
+        except InputError:
+            return False
 
     @staticmethod
     def load(path: Path) -> TrainConfig:

@@ -5,20 +5,20 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from icalgebra.errors import InputError, RunError
-from icalgebra.files import write_json, write_text
+from icalgebra.files import sync_folder, write_json, write_text
 from icalgebra.model.checkpoints import (
     MANIFEST,
     Checkpoint,
     by_step,
     newest_checkpoint,
     remove_checkpoint,
-    sync_folder,
     write_checkpoint,
 )
 from icalgebra.model.transformer import Transformer
@@ -36,7 +36,7 @@ class RunFolder:
     @staticmethod
     def create(path: Path, config: TrainConfig) -> RunFolder:
         if (path / "config.json").exists():
-            raise InputError(f"{path} already holds a run; go on with --resume {path}, or choose another --out")
+            raise InputError(f"{path} already holds a run; go on with --resume {path}, or choose another folder")
         run = RunFolder(path, config)
         try:
             run.checkpoints.mkdir(parents=True, exist_ok=True)
@@ -56,9 +56,21 @@ class RunFolder:
                 shutil.rmtree(leftover, ignore_errors=True)
         return run
 
+    @staticmethod
+    def clear_unfinished(path: Path, config: TrainConfig) -> None:
+        """Make room where a run of this very config was cut short, for those that cannot go on with a run."""
+        run = RunFolder(path, config)
+        there = (path / "config.json").is_file() and TrainConfig.load(path / "config.json") == config
+        if not there or config.steps in by_step(run.checkpoints):
+            return
+        print(f"icalgebra: {path} was cut short; it is begun anew", file=sys.stderr)
+        shutil.rmtree(run.checkpoints, ignore_errors=True)
+        run.metrics.unlink(missing_ok=True)
+        (path / "config.json").unlink()  # last: until then it is known for what it is
+
     def newest(self) -> tuple[Checkpoint | None, list[str]]:
         """The newest sound checkpoint of this run (None: it has none yet), and complaints about later ones."""
-        found, complaints = newest_checkpoint(self.checkpoints, self.config.to_dict())
+        found, complaints = newest_checkpoint(self.checkpoints, self.config.is_told_by)
         if found is None and complaints:
             raise InputError(f"{'; '.join(complaints)}; no sound checkpoint is left to go on from")
         return found, complaints
@@ -123,6 +135,6 @@ def _score(folder: Path) -> float:
     """A checkpoint without a score, or one that cannot be read, is never the best."""
     try:
         score = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["score"]
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, TypeError):
         return -1.0
     return -1.0 if score is None else float(score)

@@ -17,6 +17,7 @@ from icalgebra.statistics import Estimate
 from icalgebra.train.config import TrainConfig
 from icalgebra.train.distributed import choose_device, device_name
 from icalgebra.train.loop import Record, train
+from icalgebra.train.run import RunFolder
 from icalgebra.train.step import autocast
 from icalgebra.vocabulary import FACT_LENGTH
 
@@ -51,8 +52,11 @@ def speedrun(
     """Train until the hold-out accuracy on n fresh sequences passes the target, or the schedule ends.
 
     Compile before (warm_up), or the first step counts it.
-    keep: go on to the schedule's end all the same and leave the run folder here.
+    keep: go on to the schedule's end all the same and leave the run folder here. One that was cut short is begun anew,
+    since seconds count only in one piece.
     """
+    if keep is not None:
+        RunFolder.clear_unfinished(keep, config)
     chosen = choose_device(device)
     begun = time.perf_counter()
     asked: list[tuple[Record, Estimate, float]] = []  # with the seconds in all until then
