@@ -91,6 +91,13 @@ def test_another_order_is_not_taken_for_the_published_one() -> None:
     assert judged(known_course({**ONSETS, "associate": 200})).values["associate_last"].value == 0
 
 
+def test_identity_rises_with_cancel_where_neither_is_surely_first() -> None:
+    together = {**ONSETS, "cancel": ONSETS["identity"]}
+    assert judged(known_course(together)).values["identity_with_cancel"].value == 1
+    apart = {**ONSETS, "cancel": 2 * ONSETS["identity"]}
+    assert judged(known_course(together), known_course(apart, seed=1)).values["identity_with_cancel"].value == 0
+
+
 def test_what_identity_loses_before_it_is_learned_is_its_dip() -> None:
     course = known_course(ONSETS)
     lost = [0.25 if 30 <= step < 40 else share for step, share in zip(STEPS, course.values["identity"])]

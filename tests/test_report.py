@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from icalgebra.claims import Claim, load_claims
 from icalgebra.cli.main import main
@@ -18,7 +18,7 @@ from icalgebra.errors import InputError
 from icalgebra.experiments import run_experiment
 from icalgebra.experiments.coverage import run
 from icalgebra.figures.compact import compact
-from icalgebra.report.numbers import number
+from icalgebra.report.numbers import ABSENT, number
 from icalgebra.report.page import build_report
 from icalgebra.report.sections import Section
 from icalgebra.report.store import Store
@@ -131,6 +131,14 @@ def numbers_in(text: str) -> set[float]:
     return {float(item.replace(" ", "")) for item in found}
 
 
+def test_the_page_marks_late_rules_and_shows_notes(shown_page: str) -> None:
+    claims = load_claims()
+    assert len({claim.late for claim in claims}) == 2
+    for claim in claims:
+        assert (f"{claim.id} †" in shown_page) == claim.late, claim.id
+        assert escape(claim.note) in shown_page
+
+
 def test_no_measured_number_is_typed_into_a_template() -> None:
     """What is not filled in from a result is the paper's, as claims.toml or Table 2 states it, or a fixed size."""
     package = files("icalgebra")
@@ -197,6 +205,7 @@ def test_the_page_of_the_committed_results(shown_page: str) -> None:
         assert f'id="{result.experiment}"' in shown_page
     ceiling = read_result(ROOT / "results" / "full" / "data" / "ceiling.json").values["p7.holdout.ceiling"]
     assert number(ceiling.scaled(100), "%") in shown_page[shown_page.index('id="findings"') :]
+    assert ABSENT not in shown_page
 
 
 def test_no_two_parts_of_the_page_have_one_name_and_every_drawing_has_words(shown_page: str) -> None:

@@ -133,7 +133,7 @@ def test_table_and_figure_come_out(whole: Path, capsys: pytest.CaptureFixture[st
     table = rows(whole)
     assert [row["varies"] for row in table] == [{"p_mix": p, "seed": seed} for p in (0.3, 0.7) for seed in (0, 1)]
     for row in table:
-        assert (row["done"], row["step"]) == (True, COURSE.steps)
+        assert (row["done"], row["step"], row["logits"]) == (True, COURSE.steps, "fp32")
         for values in (row["final"], row["evaluations"]["stop"]):
             share = values["holdout"]
             assert share["low"] <= share["value"] <= share["high"]

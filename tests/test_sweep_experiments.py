@@ -187,7 +187,20 @@ def test_mixing_as_published_is_recognised(tmp_path: Path) -> None:
     assert set(verdicts(result).values()) == {"reproduced"}
     assert result.values["p0.3.p7.copy"].value == 0.8
     assert result.values["p1.loss"].value == pytest.approx(1.4 + 1 / 9 / 2 + 1 / 10 / 2, abs=0.01)
+    assert (result.values["p0.3.steps_to_50"].value, "p0.steps_to_90" in result.values) == (900, False)
     assert "Training at p_mix 0 takes more steps" in page_of(result, tmp_path).replace("\n", " ")
+
+
+def test_runs_from_before_logits_were_read_in_fp32_are_named(tmp_path: Path) -> None:
+    rows = mixed(LOSSES, STEPS, AT_P7)
+    for new in rows[1:]:
+        new["logits"] = "fp32"
+    result = mixing.run("quick", 0, table(tmp_path / "t.json", rows), n=6)
+    assert result.details["in_bf16"] == ["0"]
+    assert "At p_mix 0 logits were read in bf16" in page_of(result, tmp_path).replace("\n", " ")
+    rows[0]["logits"] = "fp32"
+    result = mixing.run("quick", 0, table(tmp_path / "t.json", rows), n=6)
+    assert "read in bf16" not in page_of(result, tmp_path)
 
 
 def test_mixing_otherwise_differs(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ class SpeedrunCommand:
         done = [run["seed"] for run in result.details["runs"]]
         for seed in [seed for seed in range(self.seed, self.seed + self.seeds) if seed not in done]:
             keep = self.keep / f"{self.preset}-seed{seed}" if self.keep else None
-            run = speedrun(config.with_changes(seed=seed), self.target, self.n, self.device, keep)
+            run = speedrun(config.with_changes(seed=seed), self.target, self.n, self.device, keep, progress=True)
             result.details["runs"].append(run.to_dict())
             self._write(result)
         if self.json:
@@ -84,7 +84,13 @@ class SpeedrunCommand:
         """What an earlier call has left in the folder, if it asked for the same; its seeds count."""
         path = result_path(self.out, "full", self.preset, "speedrun") if self.out else None
         found = read_result(path) if path and path.exists() else None
-        return replace(found, command=self._command()) if found and found.config == self._asked() else None
+        return replace(found, command=self._command()) if found and self._is_asked_by(found.config) else None
+
+    def _is_asked_by(self, config: dict) -> bool:
+        """Whether an earlier result has these settings; fields that were added since have their defaults."""
+        sizes = {key: value for key, value in self._asked().items() if key != "training"}
+        told = {key: value for key, value in config.items() if key != "training"}
+        return told == sizes and self._recipe().is_told_by(config.get("training"))
 
     def _command(self) -> str:
         length = f" --steps {self.steps}" if self.steps else ""

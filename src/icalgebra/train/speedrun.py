@@ -47,7 +47,12 @@ class Speedrun:
 
 
 def speedrun(
-    config: TrainConfig, target: float = 0.99, n: int = 5000, device: str | None = None, keep: Path | None = None
+    config: TrainConfig,
+    target: float = 0.99,
+    n: int = 5000,
+    device: str | None = None,
+    keep: Path | None = None,
+    progress: bool = False,
 ) -> Speedrun:
     """Train until the hold-out accuracy on n fresh sequences passes the target, or the schedule ends.
 
@@ -73,7 +78,7 @@ def speedrun(
         asked.append((record, found, time.perf_counter() - begun))
         return found.value >= target and keep is None
 
-    train(config, keep, device=device, callback=passes)
+    train(config, keep, device=device, callback=passes, progress=progress)
     record, found, seconds_in_all = asked[-1]
     steps, seconds = record["step"], record["clock"]["training_seconds"]
     rate = flops_before(config, steps) / seconds
