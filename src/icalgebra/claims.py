@@ -62,6 +62,7 @@ class Claim:
 
 
 def load_claims() -> list[Claim]:
+    """Every claim of claims.toml, in its order."""
     data = tomllib.loads(files("icalgebra").joinpath("claims.toml").read_text(encoding="utf-8"))
     return [_claim(row, entry) for row in data["row"] for entry in row["claims"]]
 

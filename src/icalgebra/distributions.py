@@ -80,6 +80,7 @@ DISTRIBUTIONS: dict[str, Distribution] = {
 
 
 def distribution(name: str) -> Distribution:
+    """A distribution by name; an unknown one is an error that suggests the nearest."""
     if name not in DISTRIBUTIONS:
         raise unknown("distribution", name, DISTRIBUTIONS)
     return DISTRIBUTIONS[name]

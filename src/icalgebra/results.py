@@ -99,12 +99,14 @@ def result_path(folder: Path, tier: str, model: str, experiment: str) -> Path:
 
 
 def write_result(folder: Path, result: Result) -> Path:
+    """Write folder/<tier>/<model>/<experiment>.json, whole or not at all; its path."""
     path = result_path(folder, result.tier, result.model, result.experiment)
     write_json(path, result.to_dict())
     return path
 
 
 def read_result(path: Path) -> Result:
+    """A result file; InputError says what is wrong with one that is none."""
     try:
         return Result.from_dict(read_json(path))
     except (AttributeError, TypeError, KeyError) as error:

@@ -11,6 +11,8 @@ Z95 = 1.959963984540054
 
 @dataclass(frozen=True)
 class Estimate:
+    """A measured number with its 95 % interval and the number of observations behind it."""
+
     value: float
     low: float
     high: float

@@ -43,6 +43,8 @@ TABLE_LENGTH = 1024  # positions whose rotation is kept; longer sequences comput
 
 @dataclass(frozen=True)
 class ModelConfig:
+    """The shape of a model."""
+
     n_layers: int = 4
     n_heads: int = 8
     d_model: int = 1024
@@ -218,6 +220,8 @@ class Block(nn.Module):
 
 
 class Transformer(nn.Module):
+    """Tokens [B, T] to logits [B, T, N + 2]. hook_points names every place that can be read or changed."""
+
     cos: Tensor
     sin: Tensor
 

@@ -21,6 +21,8 @@ OBJECT_STORE_BYTES = 80 * 1024**2
 
 
 class RayWorkers:
+    """Runs as tasks of a Ray cluster: the one RAY_ADDRESS names, or one started here."""
+
     def __init__(self, slots: int = 1, device: str | None = None) -> None:
         """`slots` runs at once on this machine; on a cluster, that many on each GPU, or one on each CPU."""
         self.ray, self.device, self.running = _ray(), device, dict[Any, Entry]()

@@ -26,6 +26,8 @@ PROCESSES.set_forkserver_preload(["icalgebra.sweep.task", "torch._dynamo"])
 
 
 class LocalWorkers:
+    """Up to `slots` runs at once, each in a process of its own, dealt out evenly among the devices."""
+
     def __init__(self, slots: int = 1, devices: list[str | None] | None = None) -> None:
         if slots < 1:
             raise InputError(f"a sweep needs at least one worker, not {slots}")

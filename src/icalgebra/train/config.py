@@ -20,6 +20,8 @@ def option(default: Any, help: str) -> Any:
 
 @dataclass(frozen=True)
 class TrainConfig:
+    """World, model, data, optimisation and measurement of one run; fields are the options of `icalgebra train`."""
+
     # the world
     structures: tuple[str, ...] = option(PAPER_STRUCTURES, "names of the structures that can be drawn")
     n_variables: int = option(16, "size of the alphabet")

@@ -33,6 +33,8 @@ Callback = Callable[[Record, Transformer], bool | None]
 
 @dataclass(frozen=True)
 class TrainResult:
+    """A finished run: the model as it is at the end, how long it took, and its last evaluation."""
+
     model: Transformer
     config: TrainConfig
     step: int
@@ -82,6 +84,8 @@ def _run_folder(
 
 
 class Trainer:
+    """One run in memory: model, optimisers and clock, taken up from its newest checkpoint where there is one."""
+
     def __init__(self, config: TrainConfig, device: torch.device, ranks: Ranks, run: RunFolder | None) -> None:
         _check_shares(config, ranks)
         self.config, self.device, self.ranks, self.run = config, device, ranks, run

@@ -46,6 +46,7 @@ PRESETS: dict[str, TrainConfig] = {
 
 
 def preset(name: str) -> TrainConfig:
+    """A preset by name; an unknown one is an error that suggests the nearest."""
     if name not in PRESETS:
         raise unknown("preset", name, PRESETS)
     return PRESETS[name]

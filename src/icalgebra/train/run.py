@@ -29,6 +29,8 @@ LEFTOVERS = (".part", ".gone")  # what a killed process leaves of a checkpoint h
 
 
 class RunFolder:
+    """A run on disk: config.json, metrics.jsonl, and checkpoints of which a few are kept."""
+
     def __init__(self, path: Path, config: TrainConfig) -> None:
         self.path, self.config = path, config
         self.metrics, self.checkpoints = path / "metrics.jsonl", path / "checkpoints"
