@@ -18,7 +18,7 @@ from pathlib import Path
 import torch
 
 from icalgebra.experiments import EXPERIMENTS, run_experiment
-from icalgebra.experiments.subject import load_subject
+from icalgebra.experiments.subject import load_subject, name_of
 from icalgebra.results import result_path, write_result
 from icalgebra.train import PRESETS, preset, train
 from icalgebra.train.distributed import choose_device
@@ -52,7 +52,7 @@ def stage(out: Path, model: str, name: str, device: str | None, tier: str) -> No
 
 def run_apart(given: argparse.Namespace, model: str, name: str, begun: float) -> bool:
     """In a process of its own: what one stage breaks, the others do not notice. True when its file is there."""
-    path = result_path(given.out, given.tier, Path(model).stem, name)
+    path = result_path(given.out, given.tier, name_of(model), name)
     if not path.exists() and time.perf_counter() - begun < given.limit:
         command = [sys.executable, __file__, str(given.out), model, "--only", name, "--one", "--tier", given.tier]
         command += ["--device", given.device] if given.device else []

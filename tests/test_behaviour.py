@@ -6,17 +6,21 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from icalgebra.claims import load_claims
 from icalgebra.distributions import sample
+from icalgebra.errors import InputError
 from icalgebra.evaluate import hits
 from icalgebra.evaluate_by_facts import hits_by_facts, logits_after_prefixes, logits_at_every_fact, logits_at_positions
 from icalgebra.experiments import EXPERIMENTS, accuracy_by_facts, distributions, model_coverage, unseen_structures
 from icalgebra.experiments.accuracy_by_facts import between
 from icalgebra.experiments.subject import Subject, load_subject
+from icalgebra.figures import accuracy_by_facts as figures
+from icalgebra.figures import svg
 from icalgebra.model.transformer import Transformer
 from icalgebra.report.page import build_report
 from icalgebra.report.sections import SECTIONS
@@ -165,6 +169,54 @@ def test_interpolation_and_shares() -> None:
     assert between(np.array([[False, True]]), (2, 6), [2, 4, 6]).tolist() == [[0.0, 0.5, 1.0]]
     found = share_among(np.array([[True, False], [True, True]]), np.array([[True, True], [False, True]]))
     assert (found.value, found.n) == (pytest.approx(2 / 3), 3)
+
+
+# --- other worlds and lengths ---------------------------------------------------------------------------------------
+
+
+def untrained(**changes: Any) -> Subject:
+    config = CONFIG.with_changes(**changes)
+    return Subject("other", Transformer(config.model, seed=3).eval(), config)
+
+
+def test_company_is_left_out_where_it_does_not_fit_the_alphabet() -> None:
+    """As in the preset tiny; C3 beside C8 takes eleven variables, C4 twelve."""
+    for n_variables, fitting in ((8, set()), (11, {"C3"})):
+        subject = untrained(structures=("C3", "C4"), n_variables=n_variables, n_facts=50)
+        result = accuracy_by_facts.run(tier="quick", seed=0, subject=subject, n=2, facts=FACTS)
+        assert {name for name in ("C3", "C4") if f"decline.{name}.company" in result.values} == fitting
+        assert {"decline.C3.long", "decline.C4.far"} <= set(result.values)
+        assert svg(figures.causes(result)).startswith("<svg")
+
+
+def test_labels_tell_the_models_own_length(results: dict[str, Result]) -> None:
+    assert figures.labels(200)[1:4] == [
+        "200 facts", "the same 24 facts\nrepeated up to 199", "25 facts, query at the\nposition of the 200th"
+    ]  # fmt: skip
+    assert [figures.labels(k)[3].split()[-1] for k in (31, 42, 53, 111)] == ["31st", "42nd", "53rd", "111th"]
+    result = results["accuracy_by_facts"]
+    assert "30 facts, shared" in svg(figures.causes(replace(result, config={**result.config, "n_facts": 30})))
+    assert "200 facts, shared" in svg(figures.causes(replace(result, config={"n": 3})))  # from before it was kept
+
+
+def test_numbers_of_facts_that_a_world_cannot_have_are_skipped() -> None:
+    subject = untrained(structures=("C6", "D4"), n_facts=10)
+    result = distributions.run(tier="quick", seed=0, subject=subject, n=2, facts=(5, 10, 25))
+    assert result.curves["model.cancel"].x == result.curves["ceiling.cancel_embedded"].x == [10]
+    assert result.curves["model.copy"].x == [5, 10]
+    assert "cancel.k5" not in result.values
+
+
+@pytest.mark.parametrize(
+    "changes, reason",
+    [
+        ({"structures": ("Quasigroup(7,0)",)}, "identity needs a structure with an identity"),
+        ({"n_facts": 4}, "asks for 5 facts or more, and other knows 4"),
+    ],
+)
+def test_a_distribution_that_a_model_can_never_have_is_told(changes: dict[str, Any], reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        distributions.run(tier="quick", seed=0, subject=untrained(**changes), n=2, facts=(5, 10))
 
 
 # --- figures and page -----------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import torch
 from icalgebra.distributions import sample
 from icalgebra.errors import InputError
 from icalgebra.interp import heads
-from icalgebra.interp.ablation import head_masks, other_heads, with_heads_replaced, worth
+from icalgebra.interp.ablation import answered, head_masks, other_heads, with_heads_replaced, worth
 from icalgebra.interp.adapters import nnsight_head_sweep, to_nnsight
 from icalgebra.interp.attention import (
     SLOTS,
@@ -31,7 +31,7 @@ from icalgebra.interp.heads import ROLES, role_scores
 from icalgebra.interp.hooks import add, cached, hooked, project, replace
 from icalgebra.interp.lens import components, direct_logits, head_results, path_to_logits, read_logits
 from icalgebra.interp.patching import Site, head_sites, indirect_effects, target_logit, target_probability, value_of
-from icalgebra.interp.trace import RESUMABLE, Trace, on_device, resume, trace, traces
+from icalgebra.interp.trace import RESUMABLE, Trace, on_device, resume, top_variable, trace, traces
 from icalgebra.model.transformer import ModelConfig, Transformer
 from icalgebra.solvers import MECHANISMS, answer_sets
 from icalgebra.world import World
@@ -426,6 +426,23 @@ def test_ablating_nothing_and_everything(model: Transformer) -> None:
     assert len(set(control)) == 2
     assert not set(control) & {(2, 0), (2, 1)}
     assert {layer for layer, _ in control} == {2}
+
+
+def test_a_control_has_as_many_heads_or_there_is_none(model: Transformer) -> None:
+    everything = [(layer, head) for layer in range(3) for head in range(4)]
+    half = other_heads(model, everything[:6], seed=-1)
+    assert set(half) == set(everything[6:])
+    assert other_heads(model, everything[:7], seed=0) == []
+
+
+def test_a_tie_is_no_answer(model: Transformer) -> None:
+    logits = torch.tensor([[1.0, 3.0, 2.0], [3.0, 1.0, 3.0], [0.0, 0.0, 0.0], [5.0, 1.0, float("nan")]])
+    assert top_variable(logits).tolist() == [1, -1, -1, -1]
+    some = cases("holdout")
+    tied = torch.zeros(N, 2, 12)
+    tied[np.arange(N), 1, some.answer] = 1.0
+    tied[:, :, 10:] = 9.0  # '=' and ',' are no variables
+    assert answered(model, tied, some).tolist() == [[False, True]] * N
 
 
 def test_a_missing_extra_is_named(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from markupsafe import Markup
 from rich.console import Console
 
 from helpers import parse
@@ -14,17 +19,21 @@ from icalgebra.claims import load_claims
 from icalgebra.cli import main
 from icalgebra.cli.interp import _beside_published, _roles
 from icalgebra.distributions import sample
+from icalgebra.errors import InputError
 from icalgebra.experiments import EXPERIMENTS, Experiment
-from icalgebra.experiments.copying import _planted_wrong, family_world
+from icalgebra.experiments.cancellation import run as run_cancellation
+from icalgebra.experiments.copying import _planted_wrong, _random_other, family_world
 from icalgebra.experiments.copying import run as run_copying
 from icalgebra.experiments.heads import run as run_heads
 from icalgebra.experiments.identity import balanced_accuracy
 from icalgebra.experiments.identity import run as run_identity
 from icalgebra.experiments.subject import Subject
+from icalgebra.figures.cancellation import logit_bars
 from icalgebra.interp.cases import Cases, planted_variants
+from icalgebra.interp.heads import ROLES, role_scores
 from icalgebra.model.transformer import Transformer
 from icalgebra.report.page import build_report
-from icalgebra.report.sections import SECTIONS
+from icalgebra.report.sections import SECTIONS, Section
 from icalgebra.results import Result, read_result, write_result
 from icalgebra.train import TrainConfig
 from icalgebra.train import train as run_training
@@ -39,7 +48,7 @@ SIZES = {
     "identity": {"n_pca": 40, "n_identity": 8, "n_steer": 12, "n_facts": 12},
     "heads": {"n": 6, "n_facts": 200},  # more than the model knows: its own 12 are taken
 }
-RUN = {"copying": run_copying, "identity": run_identity, "heads": run_heads}
+RUN = {"copying": run_copying, "identity": run_identity, "heads": run_heads, "cancellation": run_cancellation}
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +59,12 @@ def subject() -> Subject:
 @pytest.fixture(scope="module")
 def results(subject: Subject) -> dict[str, Result]:
     return {name: RUN[name](tier="quick", seed=0, subject=subject, **sizes) for name, sizes in SIZES.items()}
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Empty drawings, for tests about words."""
+    monkeypatch.setattr(Section, "drawn", lambda self, result: {name: Markup("<svg></svg>\n") for name in self.figures})
 
 
 @pytest.mark.parametrize("name", SIZES)
@@ -86,10 +101,109 @@ def test_every_figure_is_on_the_page(results: dict[str, Result], tmp_path: Path)
     assert html.count("<svg") == sum(len(section.figures) for section in SECTIONS if section.experiment in results)
 
 
+ODD: dict[str, dict[str, Any]] = {
+    "a group that fills the alphabet": {"structures": ("C8",), "n_variables": 8},
+    "three variables": {"structures": ("C3",), "n_variables": 3},
+    "queries with an identity or a square alone": {"structures": ("C2",), "n_variables": 8},
+    "no identity": {"structures": ("Quasigroup(7,0)",)},
+    "every structure at once": {"structures": ("C4", "C5"), "draw": "all"},
+    "more letters than the small ones": {"n_variables": 30},
+    "one head": {"n_layers": 1, "n_heads": 1},
+    "two heads": {"n_layers": 1},
+    "a head a layer": {"n_heads": 1},
+}
+REFUSED = {
+    ("three variables", "copying"): "dihedral groups, and none of the paper's fits 3 variables",
+    ("three variables", "cancellation"): "too few holdout sequences",
+    ("queries with an identity or a square alone", "copying"): "C2: too few sequences have a commuting query",
+    ("queries with an identity or a square alone", "identity"): "C2: too few sequences have a query of two variables",
+    ("queries with an identity or a square alone", "heads"): "no associate sequence",
+    ("queries with an identity or a square alone", "cancellation"): "too few holdout sequences",
+    ("no identity", "identity"): "needs a structure with an identity",
+    ("no identity", "heads"): "needs a structure with an identity",
+}
+FEW = {
+    "copying": {"n_pairs": 4, "n_sets": 2, "n_decode": 3, "n_variants": 3, "n_facts": 12},
+    "identity": {"n_pca": 30, "n_identity": 4, "n_steer": 4, "n_facts": 12},
+    "heads": {"n": 4, "n_facts": 12},
+    "cancellation": {"n": 8, "n_ablate": 3, "n_facts": 12, "short_facts": 12},
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", FEW)
+@pytest.mark.parametrize("odd", ODD)
+def test_odd_worlds_and_shapes_are_measured_or_refused_in_one_line(odd: str, name: str) -> None:
+    config = CONFIG.with_changes(**ODD[odd])
+    subject = Subject("odd", Transformer(config.model, seed=3).eval().requires_grad_(False), config)
+    if (odd, name) in REFUSED:
+        with pytest.raises(InputError, match=REFUSED[odd, name]) as refused:
+            RUN[name](tier="quick", seed=0, subject=subject, **FEW[name])
+        assert "\n" not in str(refused.value)
+        return
+    result = RUN[name](tier="quick", seed=0, subject=subject, **FEW[name])
+    for key, estimate in result.values.items():
+        assert np.isfinite([estimate.value, estimate.low, estimate.high]).all(), key
+    assert "NaN" not in json.dumps(result.details)
+    (section,) = [item for item in SECTIONS if item.experiment == name]
+    for figure in section.figures:
+        plt.close(getattr(import_module(f"icalgebra.figures.{name}"), figure)(result))
+
+
+def test_what_needs_another_head_is_left_out(tmp_path: Path, undrawn: None) -> None:
+    config = CONFIG.with_changes(**ODD["one head"])
+    subject = Subject("lone", Transformer(config.model, seed=3).eval().requires_grad_(False), config)
+    found = {name: RUN[name](tier="quick", seed=0, subject=subject, **FEW[name]) for name in FEW}
+    copying, identity, heads, cancellation = (found[name].values for name in FEW)
+    assert "aie.copy.first" in copying
+    assert not {"aie.copy.second", "aie.copy.random_other", "aie.copy.together.two"} & set(copying)
+    assert "query_promotion.best" in identity
+    assert not {"identity_demotion.best", "identity_demotion_head"} & set(identity)
+    assert not [key for values in (heads, cancellation) for key in values if "control" in key or "other_heads" in key]
+    assert not [key for key in cancellation if key.startswith("attend_and_demote")]
+    for result in found.values():  # as of the paper's world, of which the findings speak
+        stamp = {"seconds": 1, "machine": "m", "commit": None}
+        write_result(tmp_path / "results", replace(result, config={}, provenance=stamp))
+    html = build_report(tmp_path, tmp_path / "results", None).read_text()
+    assert html.count("was not asked everything") == 3  # whose words weigh one head against others
+    assert "<td>aie.copy.first</td>" in html
+    assert html.count("<svg") == sum(len(section.figures) for section in SECTIONS if section.experiment in found)
+
+
+def test_a_role_that_nobody_asks_for_is_left_out() -> None:
+    config = CONFIG.with_changes(**ODD["a group that fills the alphabet"])
+    subject = Subject("full", Transformer(config.model, seed=3).eval().requires_grad_(False), config)
+    found = role_scores(subject.model, config.world, 4, 12)["closure promotion"]
+    assert not found.measured
+    assert found.heads == []
+    result = run_heads(tier="quick", seed=0, subject=subject, **FEW["heads"])
+    assert "role.closure_promotion" not in result.values
+    assert list(result.details["roles"]) == [role for role in ROLES if role != "closure promotion"]
+    assert _roles(result).row_count == len(ROLES) - 1
+
+
+def test_bars_are_called_by_the_alphabets_letters() -> None:
+    figure, panel = plt.subplots()
+    logit_bars(panel, [0.0] * 30, "C", {"b"})
+    assert "".join(label.get_text() for label in panel.get_xticklabels()) == World(n_variables=30).vocabulary.variables
+    coloured = [i for i, bar in enumerate(panel.patches) if bar.get_facecolor() != panel.patches[0].get_facecolor()]
+    assert coloured == [1, 28]
+    plt.close(figure)
+
+
+def test_the_random_other_head_depends_on_the_seed() -> None:
+    effects = np.random.default_rng(0).normal(size=(6, 40))
+    rest = np.delete(effects, 2, axis=0)
+    chosen = np.random.Generator(np.random.PCG64(0)).integers(5, size=40)  # the stream of the committed results
+    assert _random_other(effects, 2, 0).value == pytest.approx(rest[chosen, np.arange(40)].mean())
+    assert _random_other(effects, 2, 0) != _random_other(effects, 2, 1)
+
+
 def test_family_worlds_fit_the_alphabet() -> None:
     small = family_world(World(("C3",), n_variables=7), "dihedral")
     assert small.structures == ("D3",)
     assert family_world(World(), "cyclic").structures == tuple(f"C{n}" for n in range(3, 11))
+    assert family_world(World(("C3", "C4"), draw="all"), "dihedral").draw == "fit"  # the whole family has no room
 
 
 def test_the_planted_wrong_answer_is_found_again() -> None:

@@ -15,15 +15,17 @@ from markupsafe import Markup, escape
 from icalgebra.claims import Claim, load_claims
 from icalgebra.cli.main import main
 from icalgebra.errors import InputError
-from icalgebra.experiments import run_experiment
+from icalgebra.experiments import EXPERIMENTS, run_experiment
 from icalgebra.experiments.coverage import run
 from icalgebra.figures.compact import compact
-from icalgebra.report.numbers import ABSENT, number
+from icalgebra.report.numbers import ABSENT, Measured, number
 from icalgebra.report.page import build_report
 from icalgebra.report.sections import Section
 from icalgebra.report.store import Store
 from icalgebra.results import Curve, Result, read_result, read_results, write_result
 from icalgebra.statistics import Estimate
+from icalgebra.train.presets import PRESETS
+from icalgebra.world import PAPER_STRUCTURES, World
 
 ROOT = Path(__file__).parents[1]
 
@@ -226,6 +228,7 @@ def words_of(page: str) -> str:
 
 def test_the_committed_page_is_that_of_the_committed_results(committed_page: str, shown_page: str) -> None:
     assert words_of(committed_page) == words_of(shown_page), "make it anew: icalgebra report --out docs"
+    assert "was not asked everything" not in committed_page  # the words that stand in for a section's own
     assert committed_page.count("<svg") == shown_page.count("<svg")
 
 
@@ -322,6 +325,30 @@ def test_committed_results_are_what_would_be_written(tmp_path: Path) -> None:
         assert write_result(tmp_path, read_result(path)).read_bytes() == path.read_bytes()
 
 
+def test_what_this_run_wrote_wins_then_the_newest(tmp_path: Path, small_coverage: Result) -> None:
+    fresh = tmp_path / "fresh"
+    for tier, time in (("full", "2026-01-02T00:00:00+00:00"), ("quick", "2026-01-01T00:00:00+00:00")):
+        provenance = {"seconds": 1.0, "machine": "m", "commit": None, "time": time}
+        path = write_result(fresh, stamped(small_coverage, tier=tier, provenance=provenance))
+    newest, written = Store(fresh, None, []).get("coverage"), Store(fresh, None, [path]).get("coverage")
+    assert newest is not None
+    assert written is not None
+    assert (newest.result.tier, newest.origin) == ("full", "an earlier run")
+    assert (written.result.tier, written.origin) == ("quick", "this run")
+    assert "this run, quick tier" in build_report(tmp_path, fresh, None, [path]).read_text()
+
+
+def test_foreign_json_is_not_ours_and_a_damaged_result_is_told(tmp_path: Path, small_coverage: Result) -> None:
+    write_result(tmp_path, stamped(small_coverage))
+    for place in ("a/b/c.json", "quick/data/notes.json", "mine/data/coverage.json"):
+        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / place).write_text("[1, 2]")
+    assert [stored.result.experiment for stored in Store(None, tmp_path).all()] == ["coverage"]
+    (tmp_path / "quick" / "data" / "ceiling.json").write_text("[1, 2]")
+    with pytest.raises(InputError, match=r"ceiling\.json"):
+        Store(None, tmp_path)
+
+
 def test_of_two_tiers_the_full_one_counts_but_another_models_does_not(tmp_path: Path, small_coverage: Result) -> None:
     stamped = replace(small_coverage, provenance={"seconds": 1.0, "machine": "m", "commit": None}, model_hash="one")
     write_result(tmp_path / "fresh", stamped)
@@ -347,6 +374,50 @@ def test_runs_that_differ_in_their_seed_stand_in_one_table(tmp_path: Path, undra
     assert html.count("<svg") == 2
     write_result(tmp_path / "alone", shipped)
     assert "Are roles stable?" not in build_report(tmp_path, None, tmp_path / "alone").read_text()
+
+
+def stamped(result: Result, **changes: object) -> Result:
+    return replace(result, **{"provenance": {"seconds": 1.0, "machine": "m", "commit": None}, **changes})
+
+
+def test_what_was_asked_for_is_shown_and_judged_whatever_its_name(tmp_path: Path, undrawn: None) -> None:
+    shipped = read_result(ROOT / "results" / "full" / "small" / "closure.json")
+    write_result(tmp_path / "fresh", stamped(shipped, model="my-seed0", model_hash="mine"))
+    html = build_report(tmp_path, tmp_path / "fresh", ROOT / "results").read_text()
+    assert html.count("Model <code>my-seed0</code>") == 1
+    assert html.count("Model <code>sprint-seed0</code>") == 0  # committed: in tables of several models alone
+    (claim,) = (item for item in load_claims() if item.id == "L1.top1")
+    judged = Store(tmp_path / "fresh", ROOT / "results").judge(claim)
+    assert [(item.model, item.origin) for item in judged if item.model == "my-seed0"] == [
+        ("my-seed0", "this run, full tier")
+    ]
+
+
+OTHER = World(("C3", "C4"), n_variables=8).to_dict()
+
+
+@pytest.mark.parametrize(
+    "config, witness",
+    [
+        ({"world": World().to_dict()}, True),
+        ({"world": {**World().to_dict(), "structures": sorted(PAPER_STRUCTURES)}}, True),
+        ({"training": PRESETS["fast"].to_dict()}, True),
+        ({"world": OTHER}, False),
+        ({"world": {**World().to_dict(), "p_mix": 0.3}}, False),
+        ({"training": PRESETS["tiny"].to_dict()}, False),
+        ({}, True),  # data, or a sweep
+    ],
+)
+def test_a_model_of_another_world_is_no_witness(tmp_path: Path, config: dict, witness: bool) -> None:
+    """Whatever it is called; and it comes last, also where it is called small."""
+    shipped = read_result(ROOT / "results" / "full" / "small" / "closure.json")
+    for model, settings in (("tiny", {"world": World().to_dict()}), ("small", config)):
+        write_result(tmp_path, replace(shipped, model=model, config=settings))
+    store = Store(None, tmp_path)
+    (claim,) = (item for item in load_claims() if item.id == "L1.top1")
+    assert [item.model for item in store.judge(claim)] == (["small", "tiny"] if witness else ["tiny"])
+    assert store.models("closure") == (["small", "tiny"] if witness else ["tiny", "small"])
+    assert Measured(store.for_findings()).models("closure") == (["small", "tiny"] if witness else ["tiny"])
 
 
 def test_words_stand_where_a_verdict_says_little(tmp_path: Path, undrawn: None) -> None:
@@ -375,6 +446,30 @@ def test_reproduce_command_writes_results_and_page(
     assert ended.value.code == 0
     assert Path(told["report"]).read_text().startswith("<!doctype html>")
     assert read_result(tmp_path / "results" / "quick" / "data" / "coverage.json").values
+
+
+def test_one_experiment_that_cannot_be_asked_keeps_no_other_from_the_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, undrawn: None
+) -> None:
+    def refused(**_: object) -> Result:
+        raise InputError("this world has none")
+
+    asked = {"coverage": replace(EXPERIMENTS["coverage"], quick={"n": 60}), "ceiling": EXPERIMENTS["ceiling"]}
+    monkeypatch.setattr("icalgebra.cli.reproduce.EXPERIMENTS", asked)
+    monkeypatch.setitem(EXPERIMENTS, "coverage", asked["coverage"])
+    monkeypatch.setattr("icalgebra.experiments.ceiling.run", refused)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        main(["reproduce", "--out", str(tmp_path), "--json"])
+    assert ended.value.code == 1
+    told = capsys.readouterr()
+    assert json.loads(told.out)["left_out"] == {"ceiling": "this world has none"}
+    assert "2/2 ceiling: left out: this world has none\n" in told.err
+    assert "this run, quick tier" in (tmp_path / "report.html").read_text()
+    with pytest.raises(SystemExit) as ended:
+        main(["reproduce", "--only", "ceiling", "--out", str(tmp_path)])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.endswith("icalgebra: this world has none\n")
 
 
 def test_an_unknown_experiment_suggests(capsys: pytest.CaptureFixture[str]) -> None:

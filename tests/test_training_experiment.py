@@ -1,15 +1,19 @@
-"""The rise of hold-out accuracy, read from a run's own metrics."""
+"""The rise of hold-out accuracy, read from a run's own metrics; and what results about a model are called."""
 
+import shutil
 from dataclasses import replace
 
 import pytest
 
 from icalgebra.claims import load_claims
 from icalgebra.errors import InputError
-from icalgebra.experiments.subject import load_subject
+from icalgebra.experiments.subject import Runs, load_subject, name_of, result_about
 from icalgebra.experiments.training import _rise, run
 from icalgebra.figures import svg
 from icalgebra.figures.training import holdout, skills
+from icalgebra.model.checkpoints import write_checkpoint
+from icalgebra.model.transformer import Transformer
+from training_helpers import MICRO
 
 
 @pytest.fixture(scope="module")
@@ -51,3 +55,51 @@ def test_a_model_without_metrics_says_so(subject) -> None:
 def test_figures_draw(result) -> None:
     assert svg(holdout(result)).startswith("<svg")
     assert svg(skills(result)).startswith("<svg")
+
+
+# --- what a result is called, and the command in it -----------------------------------------------------------------
+
+
+@pytest.fixture
+def runs_folder(tmp_path, monkeypatch):
+    """runs/p0.3 and runs/p0.5, and a lone file, in the folder one stands in."""
+    model = Transformer(MICRO.model, seed=0)
+    for name in ("p0.3", "p0.5"):
+        checkpoint = tmp_path / "runs" / name / "checkpoints" / "step_000006"
+        checkpoint.parent.mkdir(parents=True)
+        write_checkpoint(checkpoint, model, config=MICRO.to_dict(), trainer=None, step=6)
+    shutil.copy(checkpoint / "model.safetensors", tmp_path / "runs" / "p0.7.safetensors")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "source, name, told",
+    [
+        ("runs/p0.3", "p0.3", "runs/p0.3"),
+        ("./runs/p0.5/", "p0.5", "runs/p0.5"),
+        ("runs/p0.7.safetensors", "p0.7", "runs/p0.7.safetensors"),
+        ("runs/p0.3/checkpoints/step_000006", "step_000006", "runs/p0.3/checkpoints/step_000006"),
+        ("{here}/runs/p0.3", "p0.3", "runs/p0.3"),  # no machine's folders in a result
+        ("small", "small", "small"),
+    ],
+)
+def test_a_result_is_called_as_its_model_and_says_how_to_ask_it(runs_folder, source, name, told) -> None:
+    found = load_subject(source.format(here=runs_folder))
+    assert found.name == name_of(source.format(here=runs_folder)) == name
+    assert f"--model {told} --seed" in result_about(found, "heads", "quick", 0, {}, {}).command
+
+
+def test_the_folder_one_stands_in_has_its_own_name(runs_folder, monkeypatch) -> None:
+    monkeypatch.chdir(runs_folder / "runs" / "p0.5")
+    found = load_subject(".")
+    assert (found.name, found.given) == ("p0.5", ".")
+    assert Runs((".",)).name == "p0.5"
+    assert Runs(("../p0.3",)).name == "p0.3"
+    assert Runs(("../p0.3/table.json",)).name == "p0.3"
+
+
+def test_a_run_named_as_a_shipped_model_is_told_from_it(runs_folder) -> None:
+    (runs_folder / "runs" / "p0.3").rename(runs_folder / "runs" / "small")
+    found = load_subject("runs/small")
+    assert (found.name, found.given) == ("small", "runs/small")

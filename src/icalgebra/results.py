@@ -10,7 +10,7 @@ import math
 import os
 import platform
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,6 +24,7 @@ from icalgebra.files import read_json, write_json
 from icalgebra.statistics import Estimate, mean, proportion
 
 DIGITS = 5
+TIERS = ("full", "quick")
 SETTINGS = ("config", "recipe")  # what was asked for, wherever it stands: never rounded
 
 
@@ -113,9 +114,13 @@ def read_result(path: Path) -> Result:
         raise InputError(f"{path} is not a result file: {error}") from error
 
 
-def read_results(folder: Path) -> list[Result]:
-    """All results below a folder, in a fixed order."""
-    return [read_result(path) for path in sorted(folder.glob("*/*/*.json"))]
+def read_results(folder: Path, experiments: Collection[str] | None = None) -> list[Result]:
+    """All results below a folder, or those of some experiments.
+
+    A user's own folder may hold other JSON, too: a result is known by its place, and one that is damaged is told.
+    """
+    paths = [path for tier in TIERS for path in sorted(folder.glob(f"{tier}/*/*.json"))]
+    return [read_result(path) for path in paths if experiments is None or path.stem in experiments]
 
 
 def provenance(seconds: float, device: str = "cpu") -> dict[str, Any]:

@@ -67,8 +67,11 @@ def auc(hits: np.ndarray, *, resamples: int = 1000, seed: int = 0) -> Estimate:
 def auc_ratio(hits: np.ndarray, reference: np.ndarray, *, resamples: int = 1000, seed: int = 0) -> Estimate:
     """One AUC as a share of another over the same sequences, which are resampled together."""
     above, below = _means_of_sequences(hits), _means_of_sequences(reference)
+    if not below.any():
+        return proportion(0, 0)
     draws = _resampled(len(above), resamples, seed)
-    low, high = np.quantile(above[draws].mean(axis=1) / below[draws].mean(axis=1), [0.025, 0.975])
+    totals = below[draws].mean(axis=1)
+    low, high = np.quantile(above[draws].mean(axis=1)[totals > 0] / totals[totals > 0], [0.025, 0.975])
     return Estimate(float(above.mean() / below.mean()), float(low), float(high), len(above))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -38,25 +39,39 @@ class Reproduce:
     json: bool = False
     """Print where things are as JSON."""
 
-    def run(self) -> None:
+    def run(self) -> int:
         from icalgebra.report.page import build_report
 
-        names = self._names()
-        console = Console(stderr=True)
-        expected = sum(EXPERIMENTS[name].seconds for name in names)
-        if self.tier == "quick":
-            console.print(f"{len(names)} experiment{'s' * (len(names) > 1)}, about {expected:.0f} s")
         fresh = self.out / "results"
-        subject = self._subject(names)
-        runs = Runs(self.runs, choose_device(self.device))
+        written, left_out = self._measure(self._names(), fresh)
+        page = build_report(self.out, fresh, COMMITTED if COMMITTED.is_dir() else None, written)
+        told = {"report": str(page), "results": str(fresh), "left_out": left_out}
+        print(json.dumps(told) if self.json else f"report: {page}")
+        return 1 if left_out else 0
+
+    def _measure(self, names: list[str], fresh: Path) -> tuple[list[Path], dict[str, str]]:
+        """The files written; and what could not be asked, with the reason: of several experiments the others go on."""
+        console = Console(stderr=True)
+        if self.tier == "quick":
+            expected = sum(EXPERIMENTS[name].seconds for name in names)
+            console.print(f"{len(names)} experiment{'s' * (len(names) > 1)}, about {expected:.0f} s")
+        subject, runs = self._subject(names), Runs(self.runs, choose_device(self.device))
+        written: list[Path] = []
+        left_out: dict[str, str] = {}
         for i, name in enumerate(names, start=1):
             asked = EXPERIMENTS[name]
-            with console.status(f"{i}/{len(names)} {name}: {asked.title} (about {asked.seconds:.0f} s)"):
-                result = run_experiment(name, self.tier, self.seed, subject, runs)
-            write_result(fresh, result)
+            try:
+                with console.status(f"{i}/{len(names)} {name}: {asked.title} (about {asked.seconds:.0f} s)"):
+                    result = run_experiment(name, self.tier, self.seed, subject, runs)
+            except InputError as error:
+                if len(names) == 1:
+                    raise
+                left_out[name] = str(error)
+                print(f"{i}/{len(names)} {name}: left out: {error}", file=sys.stderr)
+                continue
+            written.append(write_result(fresh, result))
             console.print(f"{i}/{len(names)} {name}: done in {result.provenance['seconds']} s")
-        page = build_report(self.out, fresh, COMMITTED if COMMITTED.is_dir() else None)
-        print(json.dumps({"report": str(page), "results": str(fresh)}) if self.json else f"report: {page}")
+        return written, left_out
 
     def _subject(self, names: list[str]) -> Subject | None:
         if not any(EXPERIMENTS[name].about_model for name in names):

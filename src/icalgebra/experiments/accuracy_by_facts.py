@@ -40,7 +40,7 @@ def run(tier: str, seed: int, subject: Subject, n: int, facts: tuple[int, ...]) 
         if f"{name}_fall" in values:
             values |= measure_decline(subject, name, n, seed)
     details = {"falls": falls, "prevalence": {name: prevalence(subject.world, name) for name in FALLS_FROM}}
-    config = {"n": n, "facts": list(facts)}
+    config = {"n": n, "facts": list(facts), "n_facts": subject.config.n_facts}
     return result_about(subject, "accuracy_by_facts", tier, seed, config, values, curves, details)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from icalgebra.errors import InputError
 from icalgebra.evaluate_by_facts import asks_every, hits_by_facts
 from icalgebra.experiments.subject import Subject
 from icalgebra.oracle import Ceiling, ceiling_hits
@@ -63,3 +64,11 @@ def believed(sequences: Sequences, world: World) -> Ceiling:
 def within_reach(facts: Sequence[int], subject: Subject) -> tuple[int, ...]:
     """The numbers of facts that the model's training length covers."""
     return tuple(k for k in facts if k <= subject.config.n_facts)
+
+
+def some_within_reach(facts: Sequence[int], subject: Subject) -> tuple[int, ...]:
+    """The same where it takes one of them at least."""
+    found = within_reach(facts, subject)
+    if not found:
+        raise InputError(f"this asks for {min(facts)} facts or more, and {subject.name} knows {subject.config.n_facts}")
+    return found

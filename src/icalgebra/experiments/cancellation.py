@@ -129,12 +129,13 @@ def _reading(law: str, looked: Looked, readers: dict[str, Head]) -> Values:
 
 def _change(name: str, looked: Looked, side: str, head: Head) -> Values:
     change, place = looked.change[side], head[0] * looked.change[side].shape[2] + head[1]
-    return {
+    values = {
         name: mean(change[:, *head]),
         f"{name}.queries": share(change[:, *head] < 0),
         f"{name}.group": mean(looked.change_in_group[side][:, *head]),
-        f"{name}.other_heads": mean(np.delete(_flat(change), place, axis=1).mean(1)),
     }
+    others = np.delete(_flat(change), place, axis=1)
+    return values | ({f"{name}.other_heads": mean(others.mean(1))} if others.size else {})
 
 
 def _demoting(looked: Looked, demoters: dict[str, Head]) -> Values:
@@ -147,18 +148,21 @@ def _demoting(looked: Looked, demoters: dict[str, Head]) -> Values:
 
 
 def _together(law: str, looked: Looked) -> Values:
-    """Over all heads: who attends, does it demote? Also against open members, and there over the final layer alone."""
-    values = {}
+    """Over all heads: who attends, does it demote? Also against open members, and there over the final layer alone.
+
+    One head correlates with nothing: what has no second one is left out.
+    """
+    compared = {}
     for side in SIDES:
         name, mass, in_group = (
             f"attend_and_demote.{side}.{law}",
             looked.mass[side, "fact"],
             looked.change_in_group[side],
         )
-        values[name] = correlation_of_means(_flat(mass), -_flat(looked.change[side]))
-        values[f"{name}.group"] = correlation_of_means(_flat(mass), -_flat(in_group))
-        values[f"{name}.group.final_layer"] = correlation_of_means(mass[:, -1], -in_group[:, -1])
-    return values
+        compared[name] = _flat(mass), -_flat(looked.change[side])
+        compared[f"{name}.group"] = _flat(mass), -_flat(in_group)
+        compared[f"{name}.group.final_layer"] = mass[:, -1], -in_group[:, -1]
+    return {name: correlation_of_means(*pair) for name, pair in compared.items() if pair[0].shape[1] > 1}
 
 
 def _flat(observed: np.ndarray) -> np.ndarray:
@@ -169,9 +173,10 @@ def _flat(observed: np.ndarray) -> np.ndarray:
 
 
 def _ablated(subject: Subject, chosen: dict[str, list[Head]], n: int, n_facts: int, seed: int) -> Values:
-    """Accuracy without each set of heads, and without as many others of the same layers (control)."""
+    """Accuracy without each set of heads, and without as many others of the same layers (control), if there are any."""
     model, draw = subject.model, drawer(subject.world, n_facts, seed, "cancellation/ablated")
-    sets = chosen | {f"{name}.control": other_heads(model, heads, seed) for name, heads in chosen.items()}
+    controls = {f"{name}.control": other_heads(model, heads, seed) for name, heads in chosen.items()}
+    sets = chosen | {name: heads for name, heads in controls.items() if heads}
     average = traces(model, draw("train", n).prompts).z.mean(0, keepdim=True)
     values: Values = {}
     for distribution in ABLATED_ON:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from icalgebra.errors import InputError
 from icalgebra.evaluate import share
 from icalgebra.experiments.subject import Subject, result_about
 from icalgebra.experiments.values import holds
@@ -25,11 +26,11 @@ from icalgebra.interp.attention import (
     partition,
     relations,
 )
-from icalgebra.interp.cases import Cases, pairs, planted_variants
+from icalgebra.interp.cases import Cases, enough, pairs, planted_variants
 from icalgebra.interp.heads import Head, RoleScores, copying_effect, drawer, head_name
 from icalgebra.interp.lens import direct_logits, path_to_logits
 from icalgebra.interp.patching import target_probability
-from icalgebra.interp.trace import Trace, batch_size, chunks, on_device, trace, traces
+from icalgebra.interp.trace import Trace, batch_size, chunks, on_device, top_variable, trace, traces
 from icalgebra.results import Result
 from icalgebra.statistics import Estimate, mean
 from icalgebra.world import PAPER_STRUCTURES, World
@@ -51,15 +52,15 @@ def run(
     values: Values = {}
     tables: dict[str, Any] = {}
     found = {}
-    for kind in ("copy", "commute"):
-        clean, corrupt = pairs(draw(kind, n_pairs), draw("holdout", 2 * n_pairs + 16, kind))
-        found[kind] = _effects(subject, kind, clean, corrupt, n_sets, values, tables)
-    flipped = _flipped(subject, n_pairs, n_facts, seed)
-    found["flipped"] = _effects(subject, "flipped", *flipped, n_sets, values, tables)
+    base = _commuting(subject, draw("holdout", 6 * n_variants, "variants"))[:n_variants]
+    drawn = {kind: pairs(draw(kind, n_pairs), draw("holdout", 2 * n_pairs + 16, kind)) for kind in ("copy", "commute")}
+    drawn["flipped"] = _flipped(subject, n_pairs, n_facts, seed)
+    for kind, (clean, corrupt) in drawn.items():
+        found[kind] = _effects(subject, kind, clean, corrupt, n_sets, seed, values, tables)
     head = found["copy"].best
     values["aie.flipped.copying_head"] = found["flipped"].of(head)
     values["same_head"] = holds(head == found["commute"].best, n_pairs)
-    examples = _variants(subject, head, n_variants, n_facts, seed, values)
+    examples = _variants(subject, head, base, seed, values)
     decode = _decoded(subject, head, n_decode, n_facts, seed, values)
     return result_about(
         subject, "copying", tier, seed,
@@ -75,23 +76,39 @@ def run(
 
 
 def _effects(
-    subject: Subject, kind: str, clean: Cases, corrupt: Cases, n_sets: int, values: Values, tables: dict[str, Any]
+    subject: Subject,
+    kind: str,
+    clean: Cases,
+    corrupt: Cases,
+    n_sets: int,
+    seed: int,
+    values: Values,
+    tables: dict[str, Any],
 ) -> RoleScores:
     """The sweep over all heads; what the leading ones do together and by the direct path, on n_sets of the pairs."""
     scores, effects = copying_effect(subject.model, clean, corrupt, kind)
     ranked, n_heads = scores.ranked, subject.model.config.n_heads
-    for place, name in enumerate(("first", "second", "third")):
-        values[f"aie.{kind}.{name}"] = scores.of(ranked[min(place, len(ranked) - 1)])
-    rest = np.delete(effects, ranked[0][0] * n_heads + ranked[0][1], axis=0)
-    chosen = np.random.Generator(np.random.PCG64(0)).integers(len(rest), size=rest.shape[1])
-    values[f"aie.{kind}.random_other"] = mean(rest[chosen, np.arange(rest.shape[1])])
-    together = _together(subject, clean[:n_sets], corrupt[:n_sets], [ranked[:1], ranked[:2], ranked[:3], ranked])
-    for name, column in zip(("one", "two", "three", "all"), together["heads"].T):
+    for name, head in zip(("first", "second", "third"), ranked):
+        values[f"aie.{kind}.{name}"] = scores.of(head)
+    leading = ranked[0][0] * n_heads + ranked[0][1]
+    if len(ranked) > 1:
+        values[f"aie.{kind}.random_other"] = _random_other(effects, leading, seed)
+    sets = {name: ranked[:size] for size, name in enumerate(("one", "two", "three"), 1) if size <= len(ranked)}
+    sets["all"] = ranked
+    together = _together(subject, clean[:n_sets], corrupt[:n_sets], list(sets.values()))
+    for name, column in zip(sets, together["heads"].T):
         values[f"aie.{kind}.together.{name}"] = mean(column)
-    values[f"path.{kind}.first"] = mean(together["path"][:, ranked[0][0] * n_heads + ranked[0][1]])
+    values[f"path.{kind}.first"] = mean(together["path"][:, leading])
     tables[kind] = scores.table()
     tables[f"{kind}.path"] = together["path"].mean(0).reshape(-1, n_heads).tolist()
     return scores
+
+
+def _random_other(effects: np.ndarray, leading: int, seed: int) -> Estimate:
+    """The control: on every pair the effect of one random head besides the leading one."""
+    rest = np.delete(effects, leading, axis=0)
+    chosen = np.random.Generator(np.random.PCG64(seed % 2**64)).integers(len(rest), size=rest.shape[1])
+    return mean(rest[chosen, np.arange(rest.shape[1])])
 
 
 def _together(subject: Subject, clean: Cases, corrupt: Cases, sets: list[list[Head]]) -> dict[str, np.ndarray]:
@@ -114,9 +131,9 @@ def _together(subject: Subject, clean: Cases, corrupt: Cases, sets: list[list[He
 
 def _flipped(subject: Subject, n: int, n_facts: int, seed: int) -> tuple[Cases, Cases]:
     """Same context: the clean query occurs in it, the corrupt one is its reverse, which does not and is another."""
-    draw = drawer(family_world(subject.world, "dihedral"), n_facts, seed, "copying")
-    corrupt = draw("commute_any", 4 * n, "flipped")
-    corrupt = corrupt[~corrupt.commutes][:n]
+    world = family_world(subject.world, "dihedral")
+    corrupt = drawer(world, n_facts, seed, "copying")("commute_any", 4 * n, "flipped")
+    corrupt = enough(corrupt[~corrupt.commutes][:n], world, "a query that does not commute")
     return corrupt.reversed(), corrupt
 
 
@@ -124,7 +141,12 @@ def family_world(world: World, family: str) -> World:
     """The model's world with cyclic, or dihedral, groups alone: those of the paper that fit its alphabet."""
     letter = FAMILIES[family]
     chosen = [name for name in PAPER_STRUCTURES if name[0] == letter and _order(name) <= world.n_variables]
-    return replace(world, structures=tuple(chosen), d2=False)
+    if not chosen:
+        raise InputError(
+            f"copying asks about {family} groups, and none of the paper's fits {world.n_variables} variables; "
+            "ask a model with a larger alphabet"
+        )
+    return replace(world, structures=tuple(chosen), d2=False, draw="fit" if world.draw == "all" else world.draw)
 
 
 def _order(name: str) -> int:
@@ -134,11 +156,13 @@ def _order(name: str) -> int:
 # --- K2: attention and direct logits on variations of the same sequences ----------------------------------------------
 
 
-def _variants(
-    subject: Subject, head: Head, n: int, n_facts: int, seed: int, values: Values
-) -> dict[str, dict[str, Any]]:
-    base = drawer(subject.world, n_facts, seed, "copying")("holdout", 6 * n, "variants")
-    base = base[base.commutes & base.distinct & ~base.is_identity][:n]
+def _commuting(subject: Subject, cases: Cases) -> Cases:
+    """Those to which a fact and its reverse can be added."""
+    chosen = cases[cases.commutes & cases.distinct & ~cases.is_identity]
+    return enough(chosen, subject.world, "a commuting query of two variables without the identity")
+
+
+def _variants(subject: Subject, head: Head, base: Cases, seed: int, values: Values) -> dict[str, dict[str, Any]]:
     examples = {}
     for name, cases in planted_variants(base, seed).items():
         run = traces(subject.model, cases.prompts, pattern=True)
@@ -151,9 +175,9 @@ def _variants(
             key: attention_mass(pattern, facts).cpu().numpy() for key, facts in partition(relations(cases)).items()
         }
         values |= {f"variants.{name}.mass.{key.replace(' ', '_')}": mean(mass) for key, mass in masses.items()}
-        predicted = run.logits[:, : subject.world.n_variables].argmax(-1).cpu().numpy()
+        predicted = top_variable(run.logits[:, : subject.world.n_variables])
         values[f"variants.{name}.correct"] = share(predicted == cases.answer)
-        values[f"variants.{name}.top_is_answer"] = share(direct.argmax(-1).cpu().numpy() == cases.answer)
+        values[f"variants.{name}.top_is_answer"] = share(top_variable(direct) == cases.answer)
         _judge_variant(name, masses, direct.cpu().numpy(), predicted, cases, values)
         examples[name] = _example(subject, cases, pattern, direct)
     return examples
@@ -207,7 +231,7 @@ def _decoded(subject: Subject, head: Head, n: int, n_facts: int, seed: int, valu
         for kind, distribution in kinds.items():
             cases = drawer(world, n_facts, seed, "copying/decode")(distribution, n, family)
             run = traces(subject.model, cases.prompts, pattern=True)
-            top = direct_logits(subject.model, run, "plain").argmax(-1).cpu().numpy()
+            top = top_variable(direct_logits(subject.model, run, "plain"))
             hit = top == cases.answer[:, None, None]
             values[f"decode.{family}.{kind}"] = share(hit[:, head[0], head[1]])
             tables[f"{family}.{kind}"] = hit.mean(0).tolist()

@@ -5,7 +5,8 @@ long       as many facts as in training
 repeated   the 24 facts of short over and over, up to the length of long: length and repetition, nothing new
 far        short, with the query at the position it has in long: distance alone
 shifted    short, with all tokens later in the sequence: position alone (RoPE should not notice)
-company    long, but the facts are shared with C8: length without so much repetition
+company    long, but the facts are shared with C8: length without so much repetition;
+           left out where the alphabet has no room for both
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from icalgebra.evaluate_by_facts import BRANCH, logits_at_positions
 from icalgebra.experiments.subject import Subject
 from icalgebra.sequences import Sequences
 from icalgebra.statistics import Estimate
+from icalgebra.structures import structure
 from icalgebra.vocabulary import FACT_LENGTH
 from icalgebra.world import World
 
 SHORT = 25
 COMPANY = "C8"
-CONDITIONS = ("short", "long", "repeated", "far", "shifted", "company")
 
 
 def measure_decline(subject: Subject, name: str, n: int, seed: int) -> dict[str, Estimate]:
@@ -43,9 +44,10 @@ def measure_decline(subject: Subject, name: str, n: int, seed: int) -> dict[str,
         "far": strictly_best(logits_at_positions(subject.model, short.prompts, query_moved), short.answers),
         "shifted": strictly_best(logits_at_positions(subject.model, short.prompts, at + gap), short.answers),
     }
-    prompts, answers = _in_company(subject.world, name, n, n_facts, seed)
-    hit["company"] = strictly_best(subject.predictor(prompts), answers)
-    return {f"decline.{name}.{condition}": share(hit[condition]) for condition in CONDITIONS}
+    if structure(name).order + structure(COMPANY).order <= subject.world.n_variables:
+        prompts, answers = _in_company(subject.world, name, n, n_facts, seed)
+        hit["company"] = strictly_best(subject.predictor(prompts), answers)
+    return {f"decline.{name}.{condition}": share(found) for condition, found in hit.items()}
 
 
 def _repeated(short: Sequences, n_facts: int) -> np.ndarray:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from icalgebra.distributions import sample
+from icalgebra.distributions import check_request, sample
+from icalgebra.errors import InputError
 from icalgebra.evaluate import evaluation_stream, hits, share
-from icalgebra.experiments.answers import within_reach
+from icalgebra.experiments.answers import some_within_reach
 from icalgebra.experiments.subject import Subject, result_about
 from icalgebra.oracle import credit, posterior
 from icalgebra.oracle.posteriors import Query
 from icalgebra.results import Curve, Result
 from icalgebra.sequences import Sequences
 from icalgebra.statistics import Estimate
+from icalgebra.world import World
 
 # What the best guesser is told of the query: that its cell and the reverse were held out, or nothing.
 QUERIES: dict[str, Query] = {
@@ -27,18 +31,33 @@ QUERIES: dict[str, Query] = {
 
 
 def run(tier: str, seed: int, subject: Subject, n: int, facts: tuple[int, ...]) -> Result:
-    facts = within_reach(facts, subject)
+    facts = some_within_reach(facts, subject)
     values: dict[str, Estimate] = {}
     curves: dict[str, Curve] = {}
     for name, query in QUERIES.items():
-        asked = [sample(name, n, k, seed, subject.world, stream=evaluation_stream(name)) for k in facts]
-        model = [share(hits(subject.predictor, sequences)) for sequences in asked]
-        ceiling = [share(_best_guesses(sequences, query)) for sequences in asked]
-        curves |= {f"model.{name}": Curve.of(facts, model), f"ceiling.{name}": Curve.of(facts, ceiling)}
-        values |= {f"{name}.k{k}": estimate for k, estimate in zip(facts, model, strict=True)}
-        values |= {f"ceiling.{name}.k{k}": estimate for k, estimate in zip(facts, ceiling, strict=True)}
+        asked = {k: sample(name, n, k, seed, subject.world, stream=evaluation_stream(name))
+                 for k in possible(name, facts, subject.world)}  # fmt: skip
+        model = [share(hits(subject.predictor, sequences)) for sequences in asked.values()]
+        ceiling = [share(_best_guesses(sequences, query)) for sequences in asked.values()]
+        curves |= {f"model.{name}": Curve.of(asked, model), f"ceiling.{name}": Curve.of(asked, ceiling)}
+        values |= {f"{name}.k{k}": estimate for k, estimate in zip(asked, model, strict=True)}
+        values |= {f"ceiling.{name}.k{k}": estimate for k, estimate in zip(asked, ceiling, strict=True)}
     config = {"n": n, "facts": list(facts)}
     return result_about(subject, "distributions", tier, seed, config, values, curves)
+
+
+def possible(name: str, facts: Sequence[int], world: World) -> list[int]:
+    """The numbers of facts that a distribution can have: cancel needs as many as a structure has elements."""
+    found, reasons = [], []
+    for k in facts:
+        try:
+            check_request(name, k, world)
+            found.append(k)
+        except InputError as reason:
+            reasons.append(reason)
+    if reasons and not found:
+        raise reasons[-1]
+    return found
 
 
 def _best_guesses(sequences: Sequences, query: Query) -> np.ndarray:

@@ -1,7 +1,9 @@
 """Roles of heads (interp/heads.py), and what the heads of each role are worth on every distribution.
 
-role.<role>                                     the best head's score; .elsewhere: its score on other queries
-necessary.<role>.<distribution>.mean|resample   accuracy without the role's heads; .control: without as many others
+role.<role>                                     the best head's score; .elsewhere: its score on other queries; a role
+                                                that no sequence of the world asks for is left out
+necessary.<role>.<distribution>.mean|resample   accuracy without the role's heads; .control: without as many others,
+                                                where there are as many
 sufficient.<role>.<distribution>                how often they alone, carried into another run, bring its answer
 """
 
@@ -35,17 +37,18 @@ DISTRIBUTIONS = (
 @torch.no_grad()
 def run(tier: str, seed: int, subject: Subject, n: int, n_facts: int) -> Result:
     n_facts = subject.facts(n_facts)
-    scores = role_scores(subject.model, subject.world, n, n_facts, seed)
-    values = {f"role.{role.replace(' ', '_')}": scores[role].of(scores[role].best) for role in ROLES}
+    found = role_scores(subject.model, subject.world, n, n_facts, seed)
+    scores = {role: found[role] for role in ROLES if found[role].measured}
+    values = {f"role.{role.replace(' ', '_')}": score.of(score.best) for role, score in scores.items()}
     for role, control in identity_roles_elsewhere(subject.model, subject.world, n, n_facts, seed).items():
         values[f"role.{role.replace(' ', '_')}.elsewhere"] = control.of(scores[role].best)
-    sets = {role: scores[role].heads or [scores[role].best] for role in ROLES}
+    sets = {role: score.heads or [score.best] for role, score in scores.items()}
     values |= _worths(subject, sets, n, n_facts, seed)
     return result_about(
         subject, "heads", tier, seed,
         config={"n": n, "n_facts": n_facts},
         values=values,
-        details={"roles": {role: _table(scores[role], sets[role]) for role in ROLES}},
+        details={"roles": {role: _table(score, sets[role]) for role, score in scores.items()}},
     )  # fmt: skip
 
 
@@ -59,23 +62,25 @@ def _table(scores: RoleScores, heads: list[Head]) -> dict[str, Any]:
 
 
 def _worths(subject: Subject, roles: dict[str, list[Head]], n: int, n_facts: int, seed: int) -> dict[str, Estimate]:
-    """All roles' heads, their controls, the last layer and all heads, on every distribution."""
+    """All roles' heads, the last layer and all heads, and the roles' controls, on every distribution."""
     model, draw = subject.model, drawer(subject.world, n_facts, seed, "worth")
+    sets = {role.replace(" ", "_"): heads for role, heads in roles.items()}
+    controls = {name: others for name, heads in sets.items() if (others := other_heads(model, heads, seed))}
     config = model.config
-    last = [(config.n_layers - 1, head) for head in range(config.n_heads)]
-    everything = [(layer, head) for layer in range(config.n_layers) for head in range(config.n_heads)]
-    sets = [*roles.values(), last, everything, *(other_heads(model, heads, seed) for heads in roles.values())]
-    names = [*(role.replace(" ", "_") for role in roles), "last_layer", "all"]
+    sets["last_layer"] = [(config.n_layers - 1, head) for head in range(config.n_heads)]
+    sets["all"] = [(layer, head) for layer in range(config.n_layers) for head in range(config.n_heads)]
+    control_at = {name: len(sets) + i for i, name in enumerate(controls)}
     donors = traces(model, draw("train", n, "donors").prompts).z
     candidates = draw("holdout", 2 * n + 16, "corrupt")
     values: dict[str, Estimate] = {}
     for distribution in DISTRIBUTIONS:
-        measured = worth(model, *pairs(draw(distribution, n), candidates), donors, sets)
+        asked = pairs(draw(distribution, n), candidates)
+        measured = worth(model, *asked, donors, [*sets.values(), *controls.values()])
         values[f"plain.{distribution}"] = share(measured.plain)
-        for i, name in enumerate(names):
+        for i, name in enumerate(sets):
             values[f"necessary.{name}.{distribution}.mean"] = share(measured.mean[:, i])
             values[f"necessary.{name}.{distribution}.resample"] = share(measured.resample[:, i])
             values[f"sufficient.{name}.{distribution}"] = share(measured.sufficient[:, i])
-            if i < len(roles):
-                values[f"necessary.{name}.{distribution}.control"] = share(measured.mean[:, len(names) + i])
+            if name in controls:
+                values[f"necessary.{name}.{distribution}.control"] = share(measured.mean[:, control_at[name]])
     return values

@@ -19,7 +19,7 @@ from icalgebra.evaluate import share
 from icalgebra.experiments.subject import Subject, result_about
 from icalgebra.experiments.values import exactly, holds
 from icalgebra.interp.attention import attention_mass, relations
-from icalgebra.interp.cases import Cases, with_false_identity
+from icalgebra.interp.cases import Cases, enough, with_false_identity
 from icalgebra.interp.directions import Principal, doses, principal, random_directions, separation, steer
 from icalgebra.interp.heads import (
     Head,
@@ -32,7 +32,7 @@ from icalgebra.interp.heads import (
     query_promotion,
 )
 from icalgebra.interp.lens import direct_logits, read_logits
-from icalgebra.interp.trace import Trace, traces
+from icalgebra.interp.trace import Trace, top_variable, traces
 from icalgebra.results import Curve, Result
 from icalgebra.statistics import Estimate, mean
 
@@ -49,12 +49,15 @@ def run(tier: str, seed: int, subject: Subject, n_pca: int, n_identity: int, n_s
     n_facts = subject.facts(n_facts)
     draw = drawer(subject.world, n_facts, seed, "identity")
     values: Values = {}
-    holdout = draw("holdout", n_pca, "pca")
-    found = _structure(subject, holdout, traces(subject.model, holdout.prompts), seed, values)
-    identity = draw("identity", 2 * n_identity)
-    heads = _heads(subject, identity[identity.distinct][:n_identity], values)
-    base = draw("holdout", 4 * n_steer + 64, "steer")
+    identity, base = draw("identity", 2 * n_identity), draw("holdout", 4 * n_steer + 64, "steer")
+    identity = enough(identity[identity.distinct][:n_identity], subject.world, "an identity query of two variables")
     base = base[base.distinct & ~base.is_identity][:n_steer]
+    base = enough(base, subject.world, "a query of two variables without the identity")
+    holdout = draw("holdout", n_pca, "pca")
+    for part, what in ((holdout.is_identity, "an identity query"), (~holdout.is_identity, "another than identity")):
+        enough(holdout[part], subject.world, what)
+    found = _structure(subject, holdout, traces(subject.model, holdout.prompts), seed, values)
+    heads = _heads(subject, identity, values)
     steered = _steering(subject, base, found["direction"], found["distance"], seed, values)
     return result_about(
         subject, "identity", tier, seed,
@@ -135,29 +138,36 @@ def _heads(subject: Subject, cases: Cases, values: Values) -> dict[str, Any]:
     last = promotion.scores[-1]
     best_last = (len(promotion.scores) - 1, max(range(len(last)), key=lambda head: last[head].value))
     promoter = promotion.best
-    demoter = next(head for head in demotion.ranked if head != promoter)
-    facts = relations(cases)["identity"]
-    mass = attention_mass(run.pattern[:, demoter[0], demoter[1]], facts)
+    demoters = [head for head in demotion.ranked if head != promoter][:1]  # none in a model of one head
     whole = read_logits(subject.model, run, run.attn_out[:, -1])[:, : subject.world.n_variables]
     values |= {
         "query_promotion.best": promotion.of(promoter),
         "query_promotion.best_in_last_layer": promotion.of(best_last),
         "query_promotion.whole_last_attention": share(promotes_query(whole, cases).cpu().numpy()),
-        "identity_demotion.best": demotion.of(demoter),
         "identity_demotion.whole_last_attention": share(demotes_identity(whole, cases).cpu().numpy()),
-        "identity_demotion.attention": mean(mass.cpu().numpy()),
-        "identity_demotion.facts": mean(facts[:, :-1].mean(1)),
     }
     values["query_promotion_head"] = holds(promotion.of(promoter).value > 0.5, len(cases))
-    attends = values["identity_demotion.attention"].value > 0.5
-    values["identity_demotion_head"] = holds(demotion.of(demoter).value > 0.5 and attends, len(cases))
+    for demoter in demoters:
+        values |= _demoting(demotion.of(demoter), run.pattern[:, demoter[0], demoter[1]], cases)
     return {
         "promotion": promotion.table(),
         "demotion": demotion.table(),
         "promoter": head_name(promoter),
-        "demoter": head_name(demoter),
-        "bars": _bars(subject, run, cases, [promoter, demoter]),
+        "demoter": head_name(demoters[0]) if demoters else None,
+        "bars": _bars(subject, run, cases, [promoter, *demoters]),
         "spread": {"promotion": _names(promotion), "demotion": _names(demotion)},
+    }
+
+
+def _demoting(score: Estimate, pattern: Tensor, cases: Cases) -> Values:
+    """The demoting head, which is another than the promoting one; does it attend to facts with the identity?"""
+    facts = relations(cases)["identity"]
+    attention = mean(attention_mass(pattern, facts).cpu().numpy())
+    return {
+        "identity_demotion.best": score,
+        "identity_demotion.attention": attention,
+        "identity_demotion.facts": mean(facts[:, :-1].mean(1)),
+        "identity_demotion_head": holds(score.value > 0.5 and attention.value > 0.5, len(cases)),
     }
 
 
@@ -166,18 +176,24 @@ def _names(scores: RoleScores) -> list[str]:
 
 
 def _bars(subject: Subject, run: Trace, cases: Cases, heads: list[Head]) -> dict[str, dict[str, float]]:
-    """Mean direct logits (frozen norm, centred) of the answer's operand, the identity, its group and the rest."""
+    """Mean direct logits (frozen norm, centred) of the answer's operand, the identity, its group and the rest.
+
+    None where one of these is empty, as the rest is if the group fills the alphabet: the bars compare all four.
+    """
     direct = direct_logits(subject.model, run)
     direct = direct - direct.mean(-1, keepdim=True)
     rows, bars = np.arange(len(cases)), {}
     operands = np.zeros_like(cases.members)
     operands[rows, cases.left] = operands[rows, cases.right] = True
+    in_group = cases.members & ~operands
+    if not in_group.any() or cases.members.all():
+        return {}
     for head in heads:
         logits = direct[:, head[0], head[1]].cpu().numpy()
         bars[head_name(head)] = {
             "other operand (the answer)": float(logits[rows, cases.answer].mean()),
             "identity": float(logits[rows, cases.identity].mean()),
-            "rest of the group": float(logits[cases.members & ~operands].mean()),
+            "rest of the group": float(logits[in_group].mean()),
             "other variables": float(logits[~cases.members].mean()),
         }
     return bars
@@ -197,12 +213,13 @@ def _steering(
     logits = {name: _steered(subject, run, doses(direction, amounts)) for name, run in runs.items()}
     random = random_directions(direction, N_RANDOM, seed)
     control = {size: _steered(subject, runs["plain"], size * random) for size in (RAW_DOSE, distance)}
-    predicted = {name: item.argmax(-1) for name, item in logits.items()}
+    predicted = {name: top_variable(torch.as_tensor(item)) for name, item in logits.items()}
     for prefix, dose in (("steer", RAW_DOSE), ("steer_distance", distance)):
         at = {"plus": amounts.index(dose), "minus": amounts.index(-dose), "zero": amounts.index(0.0)}
         values |= _steering_values(prefix, at, predicted, base)
         values |= _logit_gaps(prefix, logits["plain"], at, base)
-        values[f"{prefix}.random.query_variable"] = mean(_is_query(control[dose].argmax(-1), base).mean(axis=1))
+        random_hits = _is_query(top_variable(torch.as_tensor(control[dose])), base)
+        values[f"{prefix}.random.query_variable"] = mean(random_hits.mean(axis=1))
     values |= _confusion(predicted, amounts.index(0.0), base)
     return {"curves": _curves(predicted, amounts, base), "examples": _examples(logits, amounts, distance, base)}
 

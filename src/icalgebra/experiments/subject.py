@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import shlex
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -23,13 +25,17 @@ from icalgebra.world import World
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """`name` is the folder its results go to: the preset's for a shipped model, the run folder's otherwise."""
+    """`name` is the folder its results go to: the preset's for a shipped model, the run folder's otherwise.
+
+    `source` is what the user gave; without one the model is taken for a run of that name.
+    """
 
     name: str
     model: Transformer
     config: TrainConfig
     metrics: list[dict[str, Any]] = field(default_factory=list)  # of its training, where they are known
     ladder: list[Path] = field(default_factory=list)  # all checkpoints, of a run folder alone
+    source: str = ""
 
     @property
     def world(self) -> World:
@@ -39,6 +45,14 @@ class Subject:
     def facts(self, wanted: int) -> int:
         """So many facts a sequence, but no more than it was trained on."""
         return min(wanted, self.config.n_facts)
+
+    @property
+    def given(self) -> str:
+        """Its source as a command may state it: results are committed and name no folder of one machine."""
+        if is_shipped(self.source or self.name):
+            return self.source or self.name
+        nearby = self.source and not Path(self.source).is_absolute()
+        return shlex.quote(str(Path(self.source)) if nearby else f"runs/{self.name}")
 
     @property
     def device(self) -> torch.device:
@@ -70,8 +84,7 @@ def result_about(
 ) -> Result:
     """The result of an experiment about a model; a share of nothing is not a measurement and is left out."""
     values = {key: estimate for key, estimate in values.items() if estimate.n}
-    model = subject.name if is_shipped(subject.name) else f"runs/{subject.name}"
-    command = f"icalgebra reproduce --tier {tier} --only {experiment} --model {model} --seed {seed}"
+    command = f"icalgebra reproduce --tier {tier} --only {experiment} --model {subject.given} --seed {seed}"
     config = {**config, "world": subject.world.to_dict()}
     return Result(
         experiment, tier, subject.name, seed, config, command, values, curves or {}, details or {}, subject.hash
@@ -89,15 +102,23 @@ class Runs:
     def name(self) -> str:
         """The folder its results go to: the run's or the sweep's own name."""
         path = Path(self.sources[0])
-        return path.parent.name if path.name == "table.json" else path.stem
+        return name_of(path.parent if path.name == "table.json" else path)
+
+
+def name_of(source: str | Path) -> str:
+    """A shipped model's or a folder's own name, points and all (p0.5 is not p0), or a file's without its ending."""
+    if is_shipped(str(source)):
+        return str(source)
+    path = Path(os.path.abspath(source))  # for '.' and '..'; links keep the name they were given by
+    return path.stem if path.is_file() else path.name
 
 
 def load_subject(source: str = "small", device: str | torch.device = "cpu") -> Subject:
     """A shipped model's name, a run folder, a checkpoint folder or a file."""
     checkpoint = find_checkpoint(source)
     config = TrainConfig.from_dict(checkpoint.config)
-    ladder = list(by_step(Path(source) / "checkpoints").values())
+    ladder = [] if is_shipped(source) else list(by_step(Path(source) / "checkpoints").values())
     # metrics.jsonl stands beside a shipped model's weights, or in the run folder of a checkpoint.
     runs = [RunFolder(folder, config) for folder in (checkpoint.path, *checkpoint.path.parents[:2])]
     metrics = next((run.records() for run in runs if run.metrics.is_file()), [])
-    return Subject(Path(source).stem, checkpoint.model(device), config, metrics, ladder)
+    return Subject(name_of(source), checkpoint.model(device), config, metrics, ladder, source)

@@ -35,6 +35,7 @@ from icalgebra.interp.subspaces import (
     share_inside,
     site_name,
 )
+from icalgebra.interp.trace import top_variable
 from icalgebra.results import Curve, Result
 from icalgebra.statistics import Estimate, mean
 
@@ -107,8 +108,7 @@ def _controls(subject: Subject, name: str, setting: Setting, basis: Tensor, plan
     whole = torch.eye(basis.shape[1], device=basis.device)[None]
     random = hits(model, test, site, random_bases(model.unembedding, plan.size, N_RANDOM, plan.seed))
     answered = {
-        part: getattr(test, part).logits[:, : model.config.n_variables].argmax(-1).cpu().numpy()
-        for part in ("source", "base")
+        part: top_variable(getattr(test, part).logits[:, : model.config.n_variables]) for part in ("source", "base")
     }
     predicted = predictions(model, test, site, basis)[:, 0]
     return {

@@ -119,4 +119,6 @@ def one_recipe(rows: Sequence[Row]) -> bool:
 
 
 def command_of(name: str, tier: str, seed: int, runs: Runs) -> str:
-    return f"icalgebra reproduce --tier {tier} --only {name} --seed {seed} --runs {' '.join(runs.sources)}"
+    """Results are committed and name no folder of one machine."""
+    given = [f"sweeps/{runs.name}" if Path(source).is_absolute() else source for source in runs.sources]
+    return f"icalgebra reproduce --tier {tier} --only {name} --seed {seed} --runs {' '.join(given)}"

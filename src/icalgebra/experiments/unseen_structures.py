@@ -17,7 +17,7 @@ import numpy as np
 
 from icalgebra.distributions import sample
 from icalgebra.evaluate import by_slice, hits, query_structures, share, strictly_best
-from icalgebra.experiments.answers import Answers, ask, believed, within_reach
+from icalgebra.experiments.answers import Answers, ask, believed, some_within_reach, within_reach
 from icalgebra.experiments.subject import Subject, result_about
 from icalgebra.results import Curve, Result
 from icalgebra.sequences import Sequences
@@ -47,7 +47,7 @@ def run(
     groups: tuple[str, ...] | None,
 ) -> Result:
     """groups: those to ask about, or None for every one the alphabet holds; n_large: sequences of the slow ceilings."""
-    facts = within_reach(facts, subject)
+    facts = some_within_reach(facts, subject)
     asked = structures_asked(subject.world, n_tables, groups)
     values: dict[str, Estimate] = {}
     curves: dict[str, Curve] = {}

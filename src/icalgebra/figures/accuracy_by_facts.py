@@ -10,12 +10,13 @@ from icalgebra.results import Result
 
 CAUSES = {
     "short": "25 facts",
-    "long": "200 facts",
-    "repeated": "the same 24 facts\nrepeated up to 199",
-    "far": "25 facts, query at the\nposition of the 200th",
+    "long": "{k} facts",
+    "repeated": "the same 24 facts\nrepeated up to {before}",
+    "far": "25 facts, query at the\nposition of the {kth}",
     "shifted": "25 facts, all at\nlater positions",
-    "company": "200 facts, shared\nwith C8",
+    "company": "{k} facts, shared\nwith C8",
 }
+PUBLISHED_LENGTH = 200  # of results that do not say how many facts their model's sequences have
 WIDTH = 0.38
 
 
@@ -41,11 +42,19 @@ def causes(result: Result) -> Figure:
     figure, panels = axes(1, 1, (9.4, 3.0))
     panel = panels[0][0]
     for shift, (name, colour) in enumerate(zip(names, (COLOURS["associate"], COLOURS["cancel"]))):
-        found = [result.values[f"decline.{name}.{cause}"].scaled(100) for cause in CAUSES]
-        places = [place + (shift - 0.5) * WIDTH for place in range(len(CAUSES))]
-        error = [[e.value - e.low for e in found], [e.high - e.value for e in found]]
-        panel.bar(places, [e.value for e in found], WIDTH, yerr=error, color=colour, alpha=0.8, label=name, capsize=2)
-    panel.set_xticks(range(len(CAUSES)), list(CAUSES.values()), fontsize=8)
+        keys = {place: f"decline.{name}.{cause}" for place, cause in enumerate(CAUSES)}
+        found = {place: result.values[key].scaled(100) for place, key in keys.items() if key in result.values}
+        places = [place + (shift - 0.5) * WIDTH for place in found]
+        error = [[e.value - e.low for e in found.values()], [e.high - e.value for e in found.values()]]
+        heights = [e.value for e in found.values()]
+        panel.bar(places, heights, WIDTH, yerr=error, color=colour, alpha=0.8, label=name, capsize=2)
+    panel.set_xticks(range(len(CAUSES)), labels(result.config.get("n_facts", PUBLISHED_LENGTH)), fontsize=8)
     panel.set(ylabel="hold-out accuracy (%)", ylim=(0, 104))
     legend_below(figure, panels)
     return figure
+
+
+def labels(k: int) -> list[str]:
+    """The conditions' names for a model whose sequences have k facts."""
+    ending = "th" if k // 10 % 10 == 1 else {1: "st", 2: "nd", 3: "rd"}.get(k % 10, "th")
+    return [name.format(k=k, before=k - 1, kth=f"{k}{ending}") for name in CAUSES.values()]

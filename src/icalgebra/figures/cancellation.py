@@ -31,7 +31,7 @@ def strips(result: Result) -> Figure:
             attention.axvspan(place - 0.5, place + 0.5, color="#f4e7d7", linewidth=0, zorder=0)
         attention_strip(attention, found["attention"], facts, top, width=0.8)
         titled(attention, f"head {readers[side]} (shaded: facts that share the {side} variable)", "left")
-        _bars(logits, found["direct"], {facts[place][3] for place in sharing}, facts[-1][3])
+        logit_bars(logits, found["direct"], facts[-1][3], {facts[place][3] for place in sharing})
     panels[-1][0].set_xlabel(f"fact of the sequence (the last is the query, {facts[-1][:3]}?)")
     panels[-1][1].set_xlabel("variable")
     figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside lower center", frameon=False, ncols=5)
@@ -43,10 +43,10 @@ def _sharing(facts: list[str], side: str) -> list[int]:
     return [place for place, fact in enumerate(facts[:-1]) if fact[slot] == facts[-1][slot]]
 
 
-def _bars(panel: Any, direct: list[float], ruled_out: set[str], answer: str) -> None:
-    """Direct logits; the answer green, what the side's facts rule out red."""
+def logit_bars(panel: Any, direct: list[float], answer: str, wrong: set[str]) -> None:
+    """Direct logits, a bar a variable; the answer green, wrong ones that facts speak of red."""
     letters = list(LETTERS[: len(direct)])
-    colours = [COLOURS["copy"] if c == answer else COLOURS["cancel"] if c in ruled_out else "#b8bcc4" for c in letters]
+    colours = [COLOURS["copy"] if c == answer else COLOURS["cancel"] if c in wrong else "#b8bcc4" for c in letters]
     panel.bar(letters, direct, color=colours)
     panel.axhline(0, color="#333333", linewidth=0.6)
     panel.tick_params(axis="x", labelsize=7)

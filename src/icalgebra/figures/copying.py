@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from matplotlib.figure import Figure
 
-from icalgebra.figures import COLOURS, axes
+from icalgebra.figures import axes
+from icalgebra.figures.cancellation import logit_bars
 from icalgebra.figures.panels import attention_strip, facts_in, head_map, titled
 from icalgebra.results import Result
 
@@ -45,23 +44,17 @@ def strips(result: Result) -> Figure:
         facts = facts_in(example["text"])
         attention_strip(attention, example["attention"], facts)
         titled(attention, title, "left")
-        _bars(logits, example["direct"], facts)
+        logit_bars(logits, example["direct"], facts[-1][3], _told_wrong(facts))
     panels[-1][0].set_xlabel("fact of the sequence (the last is the query)")
     panels[-1][1].set_xlabel("variable")
     figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside lower center", frameon=False, ncols=5)
     return figure
 
 
-def _bars(panel: Any, direct: list[float], facts: list[str]) -> None:
-    """Direct logits; the query's answer green, another answer of the same or the reverse pair red."""
-    letters = [chr(ord("a") + i) for i in range(len(direct))]
+def _told_wrong(facts: list[str]) -> set[str]:
+    """Other answers than the query's that facts of the same or the reverse pair give."""
     left, right, answer = facts[-1][0], facts[-1][1], facts[-1][3]
-    wrong = {fact[3] for fact in facts[:-1] if fact[:2] in (left + right, right + left)} - {answer}
-    colours = [COLOURS["copy"] if c == answer else COLOURS["cancel"] if c in wrong else "#b8bcc4" for c in letters]
-    panel.bar(letters, direct, color=colours)
-    panel.axhline(0, color="#333333", linewidth=0.6)
-    panel.tick_params(axis="x", labelsize=7)
-    panel.set_ylabel("direct logit")
+    return {fact[3] for fact in facts[:-1] if fact[:2] in (left + right, right + left)} - {answer}
 
 
 def decoded(result: Result) -> Figure:

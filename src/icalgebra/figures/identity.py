@@ -18,6 +18,8 @@ DOSES = {
     "dose.plain.correct": ("the true answer", COLOURS["copy"], "--"),
     "dose.false.correct": ("false identity: the true answer", COLOURS["cancel"], "--"),
 }
+BAR_NAMES = {"other operand (the answer)": "answer", "identity": "identity", "rest of the group": "group",
+             "other variables": "others"}  # fmt: skip
 BAR_COLOURS = (COLOURS["copy"], COLOURS["cancel"], "#9aa5b1", "#d5d8dd")
 
 
@@ -57,9 +59,7 @@ def heads(result: Result) -> Figure:
     head_map(panels[0][1], found["demotion"], "lowest is the identity", "RdPu")
     for panel, (head, bars) in zip(panels[0][2:], found["bars"].items()):
         panel.bar(range(len(bars)), list(bars.values()), color=BAR_COLOURS)
-        panel.set_xticks(
-            range(len(bars)), ["answer", "identity", "group", "others"], rotation=45, ha="right", fontsize=7
-        )
+        panel.set_xticks(range(len(bars)), [BAR_NAMES[name] for name in bars], rotation=45, ha="right", fontsize=7)
         panel.axhline(0, color="#333333", linewidth=0.6)
         titled(panel, f"head {head}")
     panels[0][2].set_ylabel("mean direct logit")

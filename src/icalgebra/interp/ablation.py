@@ -18,7 +18,7 @@ import torch
 from icalgebra.interp.cases import Cases
 from icalgebra.interp.heads import Head
 from icalgebra.interp.patching import swap_heads
-from icalgebra.interp.trace import Trace, batch_size, chunks, on_device, resume, trace
+from icalgebra.interp.trace import Trace, batch_size, chunks, on_device, resume, top_variable, trace
 from icalgebra.model.transformer import Transformer
 
 if TYPE_CHECKING:
@@ -35,14 +35,19 @@ def head_masks(model: Transformer, sets: Sequence[Sequence[Head]]) -> Bool[Tenso
 
 
 def other_heads(model: Transformer, heads: Sequence[Head], seed: int) -> list[Head]:
-    """As many random heads outside the set, from the same layers where these have any left: the control."""
+    """As many random heads outside the set, from the same layers where these have any left: the control.
+
+    None at all where there are not as many: fewer heads would be no fair comparison.
+    """
+    everywhere = [(i, head) for i in range(model.config.n_layers) for head in range(model.config.n_heads)]
+    if len(everywhere) < 2 * len(heads):
+        return []
     drawn: list[Head] = []
-    generator = np.random.Generator(np.random.PCG64(seed))
+    generator = np.random.Generator(np.random.PCG64(seed % 2**64))
     for layer, _ in heads:
-        everywhere = [(i, head) for i in range(model.config.n_layers) for head in range(model.config.n_heads)]
         free = [head for head in everywhere if head not in heads and head not in drawn]
         near = [head for head in free if head[0] == layer] or free
-        drawn += [near[generator.integers(len(near))]] if near else []
+        drawn.append(near[generator.integers(len(near))])
     return drawn
 
 
@@ -122,6 +127,6 @@ def without(
 
 
 def answered(model: Transformer, logits: Float[Tensor, "n ... d_vocab"], cases: Cases) -> Bool[np.ndarray, "n ..."]:
-    """Whether the highest logit among the variables is the answer's."""
-    predicted = logits[..., : model.config.n_variables].argmax(-1).cpu().numpy()
+    """Whether the highest logit among the variables is the answer's, and its alone."""
+    predicted = top_variable(logits[..., : model.config.n_variables])
     return predicted == cases.answer.reshape(-1, *[1] * (predicted.ndim - 1))

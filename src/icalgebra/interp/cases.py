@@ -22,6 +22,7 @@ from icalgebra.evaluate import query_structures
 from icalgebra.randomness import stream_key
 from icalgebra.sequences import Sequences
 from icalgebra.vocabulary import ANSWER, FACT_LENGTH, LEFT, RIGHT, facts_of
+from icalgebra.world import World
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Int, UInt8
@@ -145,6 +146,14 @@ def pairs(clean: Cases, candidates: Cases) -> tuple[Cases, Cases]:
         unused[fits[0]] = False
         chosen.append(fits[0])
     return clean, candidates[np.array(chosen, dtype=np.int64)]
+
+
+def enough(cases: Cases, world: World, what: str) -> Cases:
+    """The cases, of which an interval needs two; InputError says what the world lacks."""
+    if len(cases) < 2:
+        names = ", ".join(structure.name for structure in world.pool)
+        raise InputError(f"{names}: too few sequences have {what}; ask a model of other structures")
+    return cases
 
 
 def planted_variants(base: Cases, seed: int) -> dict[str, Cases]:

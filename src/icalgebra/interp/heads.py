@@ -27,7 +27,7 @@ from torch import Tensor
 from icalgebra.distributions import sample
 from icalgebra.evaluate import share
 from icalgebra.interp.attention import attention_mass, relations
-from icalgebra.interp.cases import Cases, pairs
+from icalgebra.interp.cases import Cases, enough, pairs
 from icalgebra.interp.lens import direct_logits
 from icalgebra.interp.patching import indirect_effects
 from icalgebra.interp.trace import Trace, traces
@@ -43,6 +43,7 @@ ROLES = (
     "closure promotion",
 )  # fmt: skip
 Head = tuple[int, int]  # layer, head; written 3.6
+NOTHING = Estimate(0.0, 0.0, 0.0, 0)  # the score of a role that no sequence asks for
 
 
 def head_name(head: Head) -> str:
@@ -75,6 +76,11 @@ class RoleScores:
     def of(self, head: Head) -> Estimate:
         return self.scores[head[0]][head[1]]
 
+    @property
+    def measured(self) -> bool:
+        """Not where no sequence asks for it: a group that fills the alphabet leaves no other variables, for one."""
+        return self.of(self.best).n > 0
+
     def table(self) -> list[list[float]]:
         return [[estimate.value for estimate in row] for row in self.scores]
 
@@ -85,7 +91,7 @@ def role_scores(model: Transformer, world: World, n: int, n_facts: int, seed: in
     found = {role: copying_effect(model, *pairs(draw(role, n), draw("holdout", 2 * n + 16, role)), role)[0]
              for role in ("copy", "commute")}  # fmt: skip
     identity = draw("identity", 2 * n)
-    found |= identity_roles(model, identity[identity.distinct][:n])
+    found |= identity_roles(model, enough(identity[identity.distinct][:n], world, "an identity query of two variables"))
     holdout = draw("holdout", n, "holdout")
     run = traces(model, holdout.prompts, pattern=True)
     found |= {f"{side} cancellation": cancellation(model, run, holdout, side) for side in ("left", "right")}
@@ -192,4 +198,6 @@ def _scores(
     values = observed.cpu().numpy() if isinstance(observed, Tensor) else observed
     layers, heads = model.config.n_layers, model.config.n_heads
     values = values.reshape(-1, layers, heads)
+    if not len(values):
+        return RoleScores(role, [[NOTHING] * heads for _ in range(layers)])
     return RoleScores(role, [[estimate(values[:, i, j]) for j in range(heads)] for i in range(layers)])

@@ -21,7 +21,7 @@ from torch import Tensor
 from icalgebra.counterfactuals import Pairs
 from icalgebra.interp.directions import principal
 from icalgebra.interp.patching import value_of
-from icalgebra.interp.trace import Trace, chunks, resume, traces
+from icalgebra.interp.trace import Trace, chunks, resume, top_variable, traces
 from icalgebra.model.transformer import Transformer
 
 if TYPE_CHECKING:
@@ -110,12 +110,12 @@ def exchanged(
 def predictions(
     model: Transformer, runs: PairRuns, site: str, bases: Float[Tensor, "variants d k"]
 ) -> Int[np.ndarray, "n variants"]:
-    """The variable that each exchange makes the base run predict."""
+    """The variable that each exchange makes the base run predict; −1 where two tie."""
     parts = [
-        exchanged(model, runs[rows], site, bases)[..., : model.config.n_variables].argmax(-1)
+        top_variable(exchanged(model, runs[rows], site, bases)[..., : model.config.n_variables])
         for rows in chunks(len(runs), _rows(model, len(bases)))
     ]
-    return torch.cat(parts).cpu().numpy()
+    return np.concatenate(parts)
 
 
 def hits(model: Transformer, runs: PairRuns, site: str, bases: Tensor) -> Bool[np.ndarray, "n variants"]:

@@ -187,6 +187,12 @@ def on_device(model: Transformer, tokens: np.ndarray) -> Int[Tensor, ...]:
     return torch.as_tensor(np.ascontiguousarray(tokens), device=model.unembedding.device).long()
 
 
+def top_variable(logits: Float[Tensor, "... N"]) -> Int[np.ndarray, ...]:
+    """The variable with the highest of all variables' logits; −1 where two share it, since a tie is no answer."""
+    highest = logits == logits.max(-1, keepdim=True).values
+    return torch.where(highest.sum(-1) == 1, logits.argmax(-1), -1).cpu().numpy()
+
+
 def chunks(n: int, size: int) -> Iterator[slice]:
     """Rows 0 … n−1, a batch at a time."""
     return (slice(begin, min(n, begin + size)) for begin in range(0, n, size))

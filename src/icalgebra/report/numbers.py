@@ -7,26 +7,27 @@ from collections.abc import Callable
 from markupsafe import Markup
 
 from icalgebra.errors import InputError
-from icalgebra.report.store import OTHER_WORLDS, Store, place, stands_alone
+from icalgebra.report.store import Store
 from icalgebra.results import Result
 from icalgebra.statistics import Estimate
+
+IN_HUNDREDTHS = ("%", "points")  # stored as fractions; differences between shares are points
+ABSENT = Markup('<em class="absent">not measured</em>')
 
 
 def number(estimate: Estimate, unit: str = "", interval: bool = True) -> str:
     """'68.1 % [67.6, 68.5]'"""
-    digits = {"%": 1, "steps": 0, "nats": 3}.get(unit, 2)
+    digits = {"%": 1, "points": 1, "steps": 0, "nats": 3}.get(unit, 2)
     value, low, high = (_rounded(x, digits) for x in (estimate.value, estimate.low, estimate.high))
     bounds = f' <span class="interval">[{low}, {high}]</span>'
-    return value + ("\N{NO-BREAK SPACE}%" if unit == "%" else "") + (bounds if interval else "")
+    written = f"\N{NO-BREAK SPACE}{unit}" if unit in IN_HUNDREDTHS else ""
+    return value + written + (bounds if interval else "")
 
 
 def _rounded(value: float, digits: int) -> str:
     """Without a sign on what rounds to nothing."""
     text = f"{value:.{digits}f}"
     return text.removeprefix("-") if float(text) == 0 else text
-
-
-ABSENT = Markup('<em class="absent">not measured</em>')
 
 
 def shower(result: Result) -> Callable[..., Markup]:
@@ -38,7 +39,8 @@ def shower(result: Result) -> Callable[..., Markup]:
     def show(key: str, unit: str = "%", interval: bool = True) -> Markup:
         if key not in result.values:
             return ABSENT
-        return Markup(number(result.values[key].scaled(100) if unit == "%" else result.values[key], unit, interval))
+        found = result.values[key]
+        return Markup(number(found.scaled(100) if unit in IN_HUNDREDTHS else found, unit, interval))
 
     return show
 
@@ -63,5 +65,5 @@ class Measured:
 
     def models(self, *experiments: str) -> list[str]:
         """Models of the paper's world that have results of all these experiments."""
-        found = [set(filter(stands_alone, self._store.models(experiment))) for experiment in experiments]
-        return sorted(set.intersection(*found) - set(OTHER_WORLDS), key=place)
+        first, *others = [self._store.witnesses(experiment) for experiment in experiments]
+        return [model for model in first if all(model in found for found in others)]

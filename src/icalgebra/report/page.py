@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template, UndefinedError
 from markupsafe import Markup
 
 from icalgebra import __version__
@@ -16,24 +17,34 @@ from icalgebra.experiments import EXPERIMENTS
 from icalgebra.files import write_text
 from icalgebra.report.numbers import Measured, number, shower
 from icalgebra.report.sections import FAMILIES, SECTIONS, Section
-from icalgebra.report.store import Judged, Store, stands_alone
+from icalgebra.report.store import Judged, Store, Stored
 from icalgebra.results import Result
 from icalgebra.train.presets import PRESETS
 
+PLAIN = """<p>This model was not asked everything that the words of this section are about. What was measured:</p>
+{% for drawing in figures.values() %}<figure>{{ drawing }}</figure>{% endfor %}
+<div class="scroll"><table><tbody>
+{% for key, value in result.values.items() %}<tr><td>{{ key }}</td><td class="n">{{ value | number }}</td></tr>
+{% endfor %}</tbody></table></div>"""
 
-def build_report(out: Path, fresh: Path | None, committed: Path | None) -> Path:
-    """Write the page from the results of this run and the committed ones."""
-    store = Store(fresh, committed)
+
+def build_report(
+    out: Path, fresh: Path | None, committed: Path | None, written: Collection[Path] | None = None
+) -> Path:
+    """Write the page from the results of this run (the files it wrote, or the whole folder) and the committed ones."""
+    store = Store(fresh, committed, written)
     judged = [item for claim in load_claims() for item in store.judge(claim)]
     environment = _environment()
-    sections = [_render(environment, section, store, judged) for section in SECTIONS]
+    sections = [found for section in SECTIONS if (found := _render(environment, section, store, judged))]
+    bodies = [(section["name"], body) for section in sections for body in section["bodies"]]
+    incomplete = {(name, body["result"].model) for name, body in bodies if not body["complete"]}
     html = environment.get_template("page.html.jinja").render(
         version=__version__,
-        sections=[section for section in sections if section],
+        sections=sections,
         judged=by_claim(judged),
         families=families(judged),
         verdicts=Counter(item.verdict for item in judged if item.counts),
-        measured=Measured(store),
+        measured=Measured(store.for_findings(incomplete)),
         experiments=EXPERIMENTS,
         presets=PRESETS,
         missing=[name for name in EXPERIMENTS if not store.models(name)],
@@ -51,22 +62,24 @@ def _render(environment: Environment, section: Section, store: Store, judged: li
     if not found:
         return None
     template = environment.get_template(f"{section.experiment}.html.jinja")
-    bodies = [
-        {
-            "html": Markup(template.render(**_context(section, item.result))),
-            "result": item.result,
-            "origin": item.origin,
-        }
-        for item in found
-        if stands_alone(item.result.model)
-    ]
     return {
         "name": section.experiment,
         "title": section.title,
-        "bodies": bodies,
+        "bodies": [_body(template, section, item) for item in found if item.has_own_place],
         "together": _together(environment, section, [item.result for item in found]),
         "judged": by_claim([item for item in judged if item.claim.row in section.rows and item.ours is not None]),
     }
+
+
+def _body(template: Template, section: Section, item: Stored) -> dict[str, Any]:
+    """A section's words about one result. They may weigh numbers that a model of one head, say, was never asked for:
+    it is then incomplete, and its drawings and values are shown as they are."""
+    context = _context(section, item.result)
+    try:
+        html, complete = template.render(**context), True
+    except UndefinedError:
+        html, complete = template.environment.from_string(PLAIN).render(**context), False
+    return {"html": Markup(html), "complete": complete, "result": item.result, "origin": item.origin}
 
 
 def _together(environment: Environment, section: Section, results: list[Result]) -> Markup:

@@ -2,32 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from icalgebra.claims import Claim, Verdict
-from icalgebra.results import Result, read_results
+from icalgebra.report.sections import SECTIONS
+from icalgebra.results import Result, read_results, result_path
 from icalgebra.statistics import Estimate
+from icalgebra.world import World
 
-OTHER_WORLDS = ("tiny",)  # models of a world of their own: shown, but no witnesses for the paper's claims
-SEED = "-seed"  # in the name of a run that stands beside others of its kind: shown in tables of several models alone
-
-
-def stands_alone(model: str) -> bool:
-    return SEED not in model
+SEED = "-seed"  # in the name of a committed run beside others of its kind: shown in tables of several models alone
+THIS_RUN, EARLIER, COMMITTED = "this run", "an earlier run", "committed"
 
 
-def place(model: str) -> tuple[int, str]:
+def place(model: str, elsewhere: bool = False) -> tuple[int, str]:
     """Everywhere on the page: the shipped model first, then others of the paper's world, those of other worlds last."""
-    return 0 if model == "small" else 2 if model in OTHER_WORLDS else 1, model
+    return 2 if elsewhere else 0 if model == "small" else 1, model
 
 
 @dataclass(frozen=True)
 class Stored:
-    """A result and where it came from: 'this run' or 'committed'."""
+    """A result and where it came from: 'this run', 'an earlier run' or 'committed'."""
 
     result: Result
     origin: str
+
+    @property
+    def of_papers_world(self) -> bool:
+        """Models of a world of their own are shown, but are no witnesses for the paper's claims."""
+        config = self.result.config
+        told = config.get("world", config.get("training"))  # results about data, or about sweeps, tell none
+        return told is None or _world(told) == _world(World().to_dict())
+
+    @property
+    def has_own_place(self) -> bool:
+        """On the page, and among the witnesses: what was asked for has one, whatever the model's name."""
+        return self.origin != COMMITTED or SEED not in self.result.model
+
+
+def _world(told: dict[str, Any]) -> list[Any]:
+    """What makes a world, from its own settings or a training's; the order of its structures does not."""
+    rest = [told.get(key) for key in ("n_variables", "p_mix", "d2", "reserved", "draw")]
+    return [sorted(map(str, told.get("structures", ()))), *rest]
 
 
 @dataclass(frozen=True)
@@ -43,19 +61,22 @@ class Judged:
 
 
 class Store:
-    """Results by experiment and model: this run's first, then the committed ones about the same model."""
+    """Results by experiment and model: this run's first, then the committed ones about the same model.
 
-    def __init__(self, fresh: Path | None, committed: Path | None) -> None:
+    written: the files of this run, where the folder may hold those of earlier runs, too; all of them unless told.
+    """
+
+    def __init__(self, fresh: Path | None, committed: Path | None, written: Collection[Path] | None = None) -> None:
         self._found: dict[tuple[str, str], list[Stored]] = {}
-        for folder, origin in ((fresh, "this run"), (committed, "committed")):
-            if folder is not None and folder.is_dir():
-                for result in sorted(read_results(folder), key=lambda result: result.tier):  # full before quick
-                    self._take(Stored(result, origin))
+        for stored in _fresh(fresh, written) if fresh else []:
+            self._take(stored)
+        for result in sorted(_read(committed), key=lambda result: result.tier) if committed else []:
+            self._take(Stored(result, COMMITTED))  # full before quick
 
     def _take(self, stored: Stored) -> None:
         """One result from each folder; a committed one of another model with the same name is no witness."""
         held = self._found.setdefault((stored.result.experiment, stored.result.model), [])
-        known = any(other.origin == stored.origin for other in held)
+        known = any((other.origin == COMMITTED) == (stored.origin == COMMITTED) for other in held)
         if not known and all(other.result.model_hash == stored.result.model_hash for other in held):
             held.append(stored)
 
@@ -70,24 +91,55 @@ class Store:
 
     def models(self, experiment: str) -> list[str]:
         """The models that have results for an experiment."""
-        return sorted((model for name, model in self._found if name == experiment), key=place)
+        found = {model: held[0] for (name, model), held in self._found.items() if name == experiment}
+        return sorted(found, key=lambda model: place(model, not found[model].of_papers_world))
 
     def all(self) -> list[Stored]:
         return [held[0] for held in self._found.values()]
 
+    def for_findings(self, incomplete: Collection[tuple[str, str]] = ()) -> Store:
+        """The same without models of other worlds, and without what is incomplete, by experiment and model."""
+        part = Store(None, None)
+        part._found = {
+            key: held for key, held in self._found.items() if held[0].of_papers_world and key not in incomplete
+        }
+        return part
+
+    def witnesses(self, experiment: str) -> list[str]:
+        """Models that speak for the paper's claims: of its world, with a place of their own on the page."""
+        found = {model: self._found[experiment, model][0] for model in self.models(experiment)}
+        return [model for model, first in found.items() if first.of_papers_world and first.has_own_place]
+
     def judge(self, claim: Claim) -> list[Judged]:
-        """The claim's verdict, for every model that was measured; once as not measured where none was."""
-        witnesses = [m for m in self.models(claim.experiment) if m not in OTHER_WORLDS and stands_alone(m)]
-        judged = [item for model in witnesses for item in self._judge_for(claim, model)]
-        measured = [item for item in judged if item.ours is not None]
-        return measured or [Judged(claim, "", None, "not measured", "")]
+        """The claim's verdict for every model its experiment was run on; once as not measured where there is none."""
+        judged = [item for model in self.witnesses(claim.experiment) for item in self._judge_for(claim, model)]
+        return judged or [Judged(claim, "", None, "not measured", "")]
 
     def _judge_for(self, claim: Claim, model: str) -> list[Judged]:
+        """By each result about this model that holds the value; by the best, as not measured, where none does."""
         best = self.best(claim.experiment, model)
-        return [self._judged(claim, stored, stored is best) for stored in self._found[(claim.experiment, model)]]
+        judged = [self._judged(claim, item, item is best) for item in self._found[claim.experiment, model]]
+        return [item for item in judged if item.ours is not None] or [item for item in judged if item.counts]
 
     @staticmethod
     def _judged(claim: Claim, stored: Stored, counts: bool) -> Judged:
         ours = claim.measure(stored.result)
         origin = f"{stored.origin}, {stored.result.tier} tier"
         return Judged(claim, stored.result.model, ours, claim.verdict(ours), origin, counts)
+
+
+def _fresh(folder: Path, written: Collection[Path] | None) -> list[Stored]:
+    """What this run wrote first, then what earlier ones left, the newest first; of one time, the full tier first."""
+    found = sorted(_read(folder), key=lambda result: result.tier)
+    found.sort(key=lambda result: str(result.provenance.get("time", "")), reverse=True)
+    ours = [written is None or _path(folder, result) in written for result in found]
+    marked = [Stored(result, THIS_RUN if own else EARLIER) for result, own in zip(found, ours)]
+    return sorted(marked, key=lambda stored: stored.origin != THIS_RUN)
+
+
+def _path(folder: Path, result: Result) -> Path:
+    return result_path(folder, result.tier, result.model, result.experiment)
+
+
+def _read(folder: Path) -> list[Result]:
+    return read_results(folder, {section.experiment for section in SECTIONS})
