@@ -8,6 +8,8 @@ STAMP := $(VENV)/.installed
 WORKERS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); [ $$n -gt 8 ] && echo 8 || echo $$n)
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.numba_cache
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
+# Empty, that is unset: what is imported once is compiled once, not in every process anew.
+export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: reproduce test check clean
 reproduce: $(STAMP)
