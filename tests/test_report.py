@@ -208,6 +208,7 @@ def test_the_page_of_the_committed_results(shown_page: str) -> None:
     ceiling = read_result(ROOT / "results" / "full" / "data" / "ceiling.json").values["p7.holdout.ceiling"]
     assert number(ceiling.scaled(100), "%") in shown_page[shown_page.index('id="findings"') :]
     assert ABSENT not in shown_page
+    assert "was not asked everything" not in shown_page
 
 
 def test_no_two_parts_of_the_page_have_one_name_and_every_drawing_has_words(shown_page: str) -> None:

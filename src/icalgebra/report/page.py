@@ -21,12 +21,6 @@ from icalgebra.report.store import Judged, Store, Stored
 from icalgebra.results import Result
 from icalgebra.train.presets import PRESETS
 
-PLAIN = """<p>This model was not asked everything that the words of this section are about. What was measured:</p>
-{% for drawing in figures.values() %}<figure>{{ drawing }}</figure>{% endfor %}
-<div class="scroll"><table><tbody>
-{% for key, value in result.values.items() %}<tr><td>{{ key }}</td><td class="n">{{ value | number }}</td></tr>
-{% endfor %}</tbody></table></div>"""
-
 
 def build_report(
     out: Path, fresh: Path | None, committed: Path | None, written: Collection[Path] | None = None
@@ -78,7 +72,7 @@ def _body(template: Template, section: Section, item: Stored) -> dict[str, Any]:
     try:
         html, complete = template.render(**context), True
     except UndefinedError:
-        html, complete = template.environment.from_string(PLAIN).render(**context), False
+        html, complete = template.environment.get_template("values.html.jinja").render(**context), False
     return {"html": Markup(html), "complete": complete, "result": item.result, "origin": item.origin}
 
 
