@@ -128,6 +128,13 @@ def test_later_counts_never_as_last() -> None:
     assert [later(never, never), later(None, 900), later(900, None)] == [None] * 3
 
 
+def test_a_command_names_no_folder_of_one_machine(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    given = table(tmp_path / "mine" / "table.json", paper_like())
+    told = architecture.run("quick", 0, given).command
+    assert told == "icalgebra reproduce --tier quick --only architecture --seed 0 --runs runs/mine"
+
+
 def test_every_published_setting_has_its_label() -> None:
     assert {label for setting in published_table() for label in labels(setting)} == {
         *(f"l{n}" for n in (2, 4, 6, 8, 10)), "h2", "h4", "h8", *(f"d{n}" for n in (128, 256, 512, 1024, 2048)),

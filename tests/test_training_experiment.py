@@ -87,7 +87,7 @@ def runs_folder(tmp_path, monkeypatch):
 def test_a_result_is_called_as_its_model_and_says_how_to_ask_it(runs_folder, source, name, told) -> None:
     found = load_subject(source.format(here=runs_folder))
     assert found.name == name_of(source.format(here=runs_folder)) == name
-    assert f"--model {told} --seed" in result_about(found, "heads", "quick", 0, {}, {}).command
+    assert result_about(found, "heads", "quick", 0, {}, {}).command.endswith(f"--only heads --seed 0 --model {told}")
 
 
 def test_the_folder_one_stands_in_has_its_own_name(runs_folder, monkeypatch) -> None:

@@ -95,6 +95,11 @@ class Result:
         return Result(**{**plain, "values": values, "curves": curves})
 
 
+def reproduce_command(experiment: str, tier: str, seed: int, about: str = "") -> str:
+    """What to type for a result; `about` names its model or runs."""
+    return f"icalgebra reproduce --tier {tier} --only {experiment} --seed {seed} {about}".rstrip()
+
+
 def result_path(folder: Path, tier: str, model: str, experiment: str) -> Path:
     return folder / tier / model / f"{experiment}.json"
 

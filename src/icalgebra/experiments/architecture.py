@@ -18,7 +18,6 @@ from icalgebra.errors import InputError
 from icalgebra.experiments.subject import Runs
 from icalgebra.experiments.sweeps import (
     Row,
-    command_of,
     devices,
     final_loss,
     finished_rows,
@@ -31,7 +30,7 @@ from icalgebra.experiments.sweeps import (
     told,
 )
 from icalgebra.experiments.values import holds
-from icalgebra.results import Result
+from icalgebra.results import Result, reproduce_command
 from icalgebra.statistics import Estimate
 
 Setting = tuple[int, int, int]  # layers, heads, width
@@ -58,9 +57,8 @@ def run(tier: str, seed: int, runs: Runs) -> Result:
         "devices": devices(used),
     }
     config = {"recipes": [{"setting": setting_of(row), **told(row)["recipe"]} for row in rows]}
-    return Result(
-        "architecture", tier, runs.name, seed, config, command_of("architecture", tier, seed, runs), values, {}, details
-    )
+    command = reproduce_command("architecture", tier, seed, runs.given)
+    return Result("architecture", tier, runs.name, seed, config, command, values, {}, details)
 
 
 def published_table() -> dict[Setting, dict[str, float]]:

@@ -10,17 +10,16 @@ import numpy as np
 
 from icalgebra.claims import stated
 from icalgebra.distributions import sample
+from icalgebra.experiments.coverage import N_FACTS, SETTINGS
 from icalgebra.oracle import Ceiling, ceiling_hits
 from icalgebra.oracle.posteriors import Query
-from icalgebra.results import Curve, Result
+from icalgebra.results import Curve, Result, reproduce_command
 from icalgebra.sequences import Sequences
 from icalgebra.solvers import MECHANISMS, Queries, answer_sets
 from icalgebra.solvers.coverage import coverage
 from icalgebra.statistics import Estimate, auc, auc_ratio, mean, share_among
 from icalgebra.world import PAPER_STRUCTURES, World
 
-SETTINGS = {"p7": World(), "p5_d2": World(p_mix=0.5, d2=True)}
-N_FACTS = 200
 SHOWN_SIZES = (1, 3, 5, 10, 15, 20, 30, 50, 100)
 
 
@@ -42,8 +41,7 @@ def run(tier: str, seed: int, n: int, n_structure: int) -> Result:
         curves[f"structure.{name}"] = _structure_ceiling(name, n_structure, seed, values)
     worlds = {name: world.to_dict() for name, world in SETTINGS.items()}
     config = {"n": n, "n_structure": n_structure, "n_facts": N_FACTS, "settings": worlds}
-    command = f"icalgebra reproduce --tier {tier} --only ceiling --seed {seed}"
-    return Result("ceiling", tier, "data", seed, config, command, values, curves)
+    return Result("ceiling", tier, "data", seed, config, reproduce_command("ceiling", tier, seed), values, curves)
 
 
 def _measure(

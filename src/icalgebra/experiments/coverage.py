@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from icalgebra.distributions import sample
 from icalgebra.evaluate import share
-from icalgebra.results import Curve, Result
+from icalgebra.results import Curve, Result, reproduce_command
 from icalgebra.solvers import MECHANISMS
 from icalgebra.solvers.coverage import Coverage, coverage
 from icalgebra.statistics import Estimate
@@ -36,8 +36,7 @@ def run(tier: str, seed: int, n: int) -> Result:
         values |= {f"{setting}.copyable.k{k}": _copyable(measured["train"], k) for k in (50, 200)}
         values[f"{setting}.holdout.not_identity"] = share(~holdout.identity_queries())
     config = {"n": n, "n_facts": N_FACTS, "settings": {name: world.to_dict() for name, world in SETTINGS.items()}}
-    command = f"icalgebra reproduce --tier {tier} --only coverage --seed {seed}"
-    return Result("coverage", tier, "data", seed, config, command, values, curves)
+    return Result("coverage", tier, "data", seed, config, reproduce_command("coverage", tier, seed), values, curves)
 
 
 def _curves(prefix: str, covered: Coverage) -> dict[str, Curve]:

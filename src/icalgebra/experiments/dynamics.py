@@ -41,7 +41,7 @@ from icalgebra.experiments.plateaus import level_between, longest_rest
 from icalgebra.experiments.subject import Runs
 from icalgebra.experiments.values import across_seeds, holds
 from icalgebra.oracle.floors import slot_floors
-from icalgebra.results import Curve, Result
+from icalgebra.results import Curve, Result, reproduce_command
 from icalgebra.statistics import Z95, Estimate, mean, proportion
 from icalgebra.train.evaluation import Evaluations
 from icalgebra.vocabulary import FACT_LENGTH
@@ -58,7 +58,7 @@ SLOTS = ("left", "right", "answer")  # those with something to know
 def run(tier: str, seed: int, runs: Runs, n: int, n_facts: int) -> Result:
     """n: sequences for the scores of each role, at every checkpoint the runs have."""
     courses = [load_course(source, n, n_facts, seed, runs.device) for source in runs.sources]
-    command = f"icalgebra reproduce --tier {tier} --only dynamics --seed {seed} --runs {' '.join(runs.sources)}"
+    command = reproduce_command("dynamics", tier, seed, runs.given)
     return summarised(courses, runs.name, tier, seed, {"n": n, "n_facts": n_facts}, command)
 
 

@@ -20,7 +20,6 @@ from icalgebra.errors import InputError
 from icalgebra.experiments.subject import Runs
 from icalgebra.experiments.sweeps import (
     Row,
-    command_of,
     devices,
     final_loss,
     finished_rows,
@@ -35,7 +34,7 @@ from icalgebra.experiments.sweeps import (
 )
 from icalgebra.experiments.values import holds
 from icalgebra.oracle.floors import slot_floors
-from icalgebra.results import Result
+from icalgebra.results import Result, reproduce_command
 from icalgebra.statistics import Estimate, difference, mean
 from icalgebra.train.config import TrainConfig
 from icalgebra.vocabulary import FACT_LENGTH
@@ -64,7 +63,8 @@ def run(tier: str, seed: int, runs: Runs, n: int) -> Result:
         "in_bf16": [f"{p:g}" for p, found in by_mix.items() if read_in_bf16(found)],
     }
     config = {"n": n, "recipes": [{"p_mix": row["config"]["p_mix"], **told(row)["recipe"]} for row in rows]}
-    return Result("mixing", tier, runs.name, seed, config, command_of("mixing", tier, seed, runs), values, {}, details)
+    command = reproduce_command("mixing", tier, seed, runs.given)
+    return Result("mixing", tier, runs.name, seed, config, command, values, {}, details)
 
 
 def _values(rows: list[Row], n: int, seed: int) -> dict[str, Estimate]:

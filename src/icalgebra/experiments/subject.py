@@ -16,7 +16,7 @@ import torch
 from icalgebra.evaluate import Predictor
 from icalgebra.model.checkpoints import as_predictor, by_step, find_checkpoint, is_shipped
 from icalgebra.model.transformer import Transformer
-from icalgebra.results import Curve, Result
+from icalgebra.results import Curve, Result, reproduce_command
 from icalgebra.statistics import Estimate
 from icalgebra.train.config import TrainConfig
 from icalgebra.train.run import RunFolder
@@ -84,7 +84,7 @@ def result_about(
 ) -> Result:
     """The result of an experiment about a model; a share of nothing is not a measurement and is left out."""
     values = {key: estimate for key, estimate in values.items() if estimate.n}
-    command = f"icalgebra reproduce --tier {tier} --only {experiment} --model {subject.given} --seed {seed}"
+    command = reproduce_command(experiment, tier, seed, f"--model {subject.given}")
     config = {**config, "world": subject.world.to_dict()}
     return Result(
         experiment, tier, subject.name, seed, config, command, values, curves or {}, details or {}, subject.hash
@@ -101,8 +101,18 @@ class Runs:
     @property
     def name(self) -> str:
         """The folder its results go to: the run's or the sweep's own name."""
-        path = Path(self.sources[0])
-        return name_of(path.parent if path.name == "table.json" else path)
+        return _run_name(self.sources[0])
+
+    @property
+    def given(self) -> str:
+        """Its sources as a command may state them: results are committed and name no folder of one machine."""
+        places = [f"runs/{_run_name(source)}" if Path(source).is_absolute() else source for source in self.sources]
+        return f"--runs {shlex.join(places)}"
+
+
+def _run_name(source: str) -> str:
+    path = Path(source)
+    return name_of(path.parent if path.name == "table.json" else path)
 
 
 def name_of(source: str | Path) -> str:

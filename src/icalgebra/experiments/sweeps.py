@@ -116,9 +116,3 @@ def devices(rows: Sequence[Row]) -> list[str]:
 def one_recipe(rows: Sequence[Row]) -> bool:
     """Whether all runs had the same number of steps and schedule, so that their steps can be compared."""
     return len({(row["config"]["steps"], row["config"]["schedule"]) for row in rows}) == 1
-
-
-def command_of(name: str, tier: str, seed: int, runs: Runs) -> str:
-    """Results are committed and name no folder of one machine."""
-    given = [f"sweeps/{runs.name}" if Path(source).is_absolute() else source for source in runs.sources]
-    return f"icalgebra reproduce --tier {tier} --only {name} --seed {seed} --runs {' '.join(given)}"
