@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from icalgebra.cli import main
 from icalgebra.files import write_json
 from icalgebra.sweep import Entry, Status, load_sweep
 from training_helpers import MICRO
@@ -28,6 +29,12 @@ def described(folder: Path, description: dict[str, Any]) -> Path:
 
 def four_runs(folder: Path) -> list[Entry]:
     return load_sweep(described(folder, FOUR))
+
+
+def typed(arguments: list[str]) -> None:
+    """The command in a process of its own, which hears Ctrl-C: what comes from the fork server is deaf to it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    main(arguments)
 
 
 def rows(out: Path) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from helpers import ROOT, exit_code, message_of
-from icalgebra.cli import main
 from icalgebra.errors import InputError
 from icalgebra.figures import published
 from icalgebra.files import write_json
@@ -22,7 +22,7 @@ from icalgebra.sweep.local import PROCESSES
 from icalgebra.sweep.outcome import finished, steps_to
 from icalgebra.sweep.table import adopt_table, write_table
 from icalgebra.sweep.task import held, run_entry
-from sweep_helpers import COURSE, FOUR, Killer, described, first_checkpoint, four_runs, rows, under_way, wait_for
+from sweep_helpers import COURSE, FOUR, Killer, described, first_checkpoint, four_runs, rows, typed, under_way, wait_for
 
 # --- descriptions ---------------------------------------------------------------------------------------------------
 
@@ -148,7 +148,7 @@ def test_a_sweep_broken_off_and_resumed_ends_in_the_same_table(
     whole: Path, tmp_path: Path, blow: signal.Signals
 ) -> None:
     file, out = described(tmp_path, FOUR), tmp_path / "out"
-    sweep = PROCESSES.Process(target=main, args=(arguments(file, out),))
+    sweep = PROCESSES.Process(target=typed, args=(arguments(file, out),))
     sweep.start()
     wait_for(lambda: under_way(out))
     os.kill(sweep.pid, blow)
@@ -171,6 +171,20 @@ def test_a_killed_worker_is_tried_again_from_its_checkpoint(whole: Path, tmp_pat
 
 def same_as(whole: Path, table: list[dict]) -> bool:
     return [{key: value for key, value in row.items() if key != "clock"} for row in table] == rows(whole)
+
+
+def test_ctrl_c_during_the_servers_imports_leaves_no_traceback() -> None:
+    program = (
+        "import os, signal\n"
+        "from multiprocessing import forkserver\n"
+        "from icalgebra.sweep.local import PROCESSES, start_server\n"
+        "start_server()\n"
+        "os.kill(forkserver._forkserver._forkserver_pid, signal.SIGINT)\n"
+        "process = PROCESSES.Process(target=print); process.start(); process.join()\n"
+        "assert process.exitcode == 0 and signal.getsignal(signal.SIGINT) is signal.default_int_handler\n"
+    )
+    told = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert told.stderr == ""
 
 
 def test_a_run_that_keeps_dying_is_given_up_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

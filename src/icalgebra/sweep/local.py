@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
+from multiprocessing import forkserver
 from multiprocessing.connection import wait
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
@@ -37,6 +38,7 @@ class LocalWorkers:
     def start(self, entry: Entry, folder: Path) -> None:
         in_use = [device for _, _, device in self.running.values()]
         device = min(self.devices, key=in_use.count)
+        start_server()
         process = PROCESSES.Process(target=_work, args=(entry, folder, device, self.slots))
         process.start()
         self.running[process.sentinel] = process, entry, device
@@ -53,6 +55,18 @@ class LocalWorkers:
         for process, _, _ in self.running.values():
             process.join()
         self.running.clear()
+
+
+def start_server() -> None:
+    """The fork server, if it does not run yet. Ctrl-C reaches it too, and during its imports it would answer with a
+    traceback: it inherits that this signal is ignored, as it does by itself later."""
+    if threading.current_thread() is not threading.main_thread():
+        return forkserver.ensure_running()  # signals are the main thread's
+    listened = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        forkserver.ensure_running()
+    finally:
+        signal.signal(signal.SIGINT, listened)
 
 
 def _work(entry: Entry, folder: Path, device: str | None, slots: int) -> None:
