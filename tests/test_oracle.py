@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import numpy as np
@@ -270,6 +273,17 @@ def test_sharing_rows_among_cores_changes_nothing(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(threads, "WORTH_SHARING", 0.0)
     assert np.array_equal(posterior(sequences.prompts, PAPER), np.stack(alone))
     assert np.array_equal(slot_floors(sequences.tokens, PAPER), np.stack(floors))
+
+
+def test_the_oracle_leaves_torchs_threads_alone() -> None:
+    """numba's pool sets OpenMP's number of threads for the whole process when it starts: so in one of its own."""
+    program = (
+        "import torch; from icalgebra import posterior, sample\n"
+        "rows = sample('train', 8, n_facts=12, seed=3); posterior(rows.prompts, rows.world)\n"
+        "assert torch.get_num_threads() == 1, torch.get_num_threads()"
+    )
+    threads = {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "3"}
+    subprocess.run([sys.executable, "-c", program], check=True, env={**os.environ, **threads})
 
 
 @pytest.mark.parametrize("world", [World(n_variables=52), World(("C20", "C3"), 20)])
