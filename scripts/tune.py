@@ -17,7 +17,7 @@ from icalgebra.train.loop import train
 from icalgebra.train.speedrun import flops_before, fresh_accuracy, matrix_rate, warm_up
 
 QUIET = {"eval_every": 0, "eval_n": 64, "eval_facts": (), "log_every": 10}
-WATCH = {"eval_every": 250, "eval_n": 256, "eval_facts": (50,), "log_every": 50}
+WATCH = {"eval_every": 400, "eval_n": 256, "eval_facts": (50,), "log_every": 50}
 # name -> preset, changes
 VARIANTS = {
     "fast_time": ("fast", {**QUIET, "steps": 40}),
@@ -27,11 +27,10 @@ VARIANTS = {
     "small_short60": ("small", {**WATCH, "steps": 2000, "short_facts": 60, "short_steps": 500}),
     "sprint_time": ("sprint", {**QUIET, "steps": 200}),
     "sprint_time_float8": ("sprint", {**QUIET, "steps": 200, "float8": True}),
-    "sprint_seed1": ("sprint", {**QUIET, "seed": 1}),
-    "sprint_seed1_fast": ("sprint", {**QUIET, "seed": 1, "muon_lr": 0.02, "lr": 1e-3}),
-    "sprint_seed1_decay": ("sprint", {**QUIET, "seed": 1, "weight_decay": 0.1}),
+    "sprint_seed1_lr20": ("sprint", {**WATCH, "seed": 1, "steps": 5600, "muon_lr": 0.02, "lr": 1e-3}),
+    "sprint_seed1_lr30": ("sprint", {**WATCH, "seed": 1, "steps": 5600, "muon_lr": 0.03, "lr": 1.2e-3}),
+    "sprint_seed1_b32": ("sprint", {**WATCH, "seed": 1, "steps": 9600, "batch_size": 32, "muon_lr": 0.012, "lr": 6e-4}),
     "sprint_b128": ("sprint", {**WATCH, "steps": 3040, "batch_size": 128, "muon_lr": 0.02, "lr": 1e-3}),
-    "sprint_b32": ("sprint", {**WATCH, "steps": 9600, "batch_size": 32}),
     "small_b256": ("small", {**WATCH, "steps": 1500, "batch_size": 256}),
 }
 
