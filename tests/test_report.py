@@ -430,6 +430,41 @@ def test_words_stand_where_a_verdict_says_little(tmp_path: Path, undrawn: None) 
         assert words in " ".join(html.split()), words
 
 
+@pytest.mark.parametrize("named", [False, True])
+def test_a_copying_head_that_the_effect_does_not_see_is_named(named: bool, tmp_path: Path, undrawn: None) -> None:
+    """Head 0.1 has the answer on top most often; in the second case the largest effect is elsewhere."""
+    shipped = read_result(ROOT / "results" / "full" / "small" / "copying.json")
+    layers, heads = np.shape(shipped.details["effects"]["copy"])
+    decode, effects = np.zeros((2, layers, heads))
+    decode[0, 1], effects[0, 1] = 0.97, 0.031
+    details = {
+        **shipped.details,
+        "head": "2.1" if named else "0.1",
+        "decode": {**shipped.details["decode"], "cyclic.copy": decode.tolist()},
+        "effects": {**shipped.details["effects"], "copy": effects.tolist()},
+    }
+    write_result(tmp_path / "results", replace(shipped, details=details))
+    html = " ".join(build_report(tmp_path, None, tmp_path / "results").read_text().split())
+    assert ("is another one, <strong>0.1</strong> (in 97.0 % of copies), and carried over alone" in html) == named
+    assert ("an indirect effect of 0.031. So a head that copies is there" in html) == named
+
+
+def test_the_findings_count_every_run(tmp_path: Path, undrawn: None) -> None:
+    """Runs without a place of their own, too; those that lack the value not."""
+    heads, copying = (
+        read_result(ROOT / "results" / "full" / "small" / f"{name}.json") for name in ("heads", "copying")
+    )
+    write_result(tmp_path, copying)
+    for model, effect in (("small", 0.6), ("x-seed0", 0.1), ("x-seed1", 0.7)):
+        write_result(tmp_path, replace(heads, model=model, values={"role.copy": Estimate(effect, 0.0, 1.0, 9)}))
+    write_result(tmp_path, replace(heads, model="x-seed2", values={}))
+    found = Measured(Store(None, tmp_path)).over_runs("heads", "role.copy")
+    assert [estimate.value for (estimate,) in found] == [0.6, 0.1, 0.7]
+    html = " ".join(build_report(tmp_path / "page", None, ROOT / "results").read_text().split())
+    runs = len(list((ROOT / "results" / "full").glob("*/heads.json")))
+    assert f"Over {runs} training runs, all of which copy" in html
+
+
 def test_a_rule_is_told_as_it_judges() -> None:
     (magma,) = (claim for claim in load_claims() if claim.id == "B4.magma")
     above = Estimate(11.5, 7.8, 16.7, 200)

@@ -67,3 +67,8 @@ class Measured:
         """Models of the paper's world that have results of all these experiments."""
         first, *others = [self._store.witnesses(experiment) for experiment in experiments]
         return [model for model in first if all(model in found for found in others)]
+
+    def over_runs(self, experiment: str, *names: str) -> list[list[Estimate]]:
+        """These values of every training run that has them, also of runs without a place of their own on the page."""
+        found = [self.result(experiment, model).values for model in self._store.models(experiment)]
+        return [[values[name] for name in names] for values in found if all(name in values for name in names)]
