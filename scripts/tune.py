@@ -27,9 +27,8 @@ VARIANTS = {
     "small_short60": ("small", {**WATCH, "steps": 2000, "short_facts": 60, "short_steps": 500}),
     "sprint_time": ("sprint", {**QUIET, "steps": 200}),
     "sprint_time_float8": ("sprint", {**QUIET, "steps": 200, "float8": True}),
-    "sprint_seed1_lr20": ("sprint", {**WATCH, "seed": 1, "steps": 5600, "muon_lr": 0.02, "lr": 1e-3}),
-    "sprint_seed1_lr30": ("sprint", {**WATCH, "seed": 1, "steps": 5600, "muon_lr": 0.03, "lr": 1.2e-3}),
-    "sprint_seed1_b32": ("sprint", {**WATCH, "seed": 1, "steps": 9600, "batch_size": 32, "muon_lr": 0.012, "lr": 6e-4}),
+    "sprint_lr20": ("sprint", {**WATCH, "seed": 1, "muon_lr": 0.02, "lr": 1e-3}),
+    "sprint_lr20_fp32": ("sprint", {**WATCH, "seed": 1, "muon_lr": 0.02, "lr": 1e-3, "residual": "fp32"}),
     "sprint_b128": ("sprint", {**WATCH, "steps": 3040, "batch_size": 128, "muon_lr": 0.02, "lr": 1e-3}),
     "small_b256": ("small", {**WATCH, "steps": 1500, "batch_size": 256}),
 }
