@@ -10,7 +10,7 @@ import pytest
 
 from helpers import candidates, parse, python_arguments
 from icalgebra import World, sample
-from icalgebra.cli.main import main
+from icalgebra.cli.main import COMMANDS, main
 from icalgebra.files import sync_folder, write_text
 from icalgebra.table_files import load_structure
 
@@ -214,6 +214,15 @@ def test_help_and_version_are_no_error(run, arguments):
     assert not code
     assert out.strip()
     assert err == ""
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_speaks_to_people(run, command):
+    """Options left out are not shown as None, and places on the line have names rather than types."""
+    code, out, _ = run(command, "--help")
+    assert not code
+    assert "None" not in out
+    assert "STR]" not in out.splitlines()[0]
 
 
 def test_every_option_of_sample_is_explained(run):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -12,7 +11,7 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from icalgebra.cli.common import WorldOptions, read_texts
+from icalgebra.cli.common import MaybePath, WorldOptions, read_texts, unless_told
 from icalgebra.errors import InputError
 from icalgebra.oracle import explain_impossible, judge
 from icalgebra.solvers import MECHANISMS, proof
@@ -27,13 +26,13 @@ END = 24  # tokens of the sequence above the table
 class Ask(WorldOptions):
     """Ask a model, the five mechanisms and the oracle for the answer to the last query of a sequence."""
 
-    model: Annotated[str | None, tyro.conf.Positional] = None
+    model: Annotated[str | None, tyro.conf.Positional, unless_told("[MODEL]")] = None
     """A shipped model's name, a run folder or a file; 'none' (or leave it out) to ask without a model."""
-    text: Annotated[str | None, tyro.conf.Positional] = None
+    text: Annotated[str | None, tyro.conf.Positional, unless_told("[SEQUENCE]")] = None
     """A sequence whose last fact lacks its answer: ,ab=c,bc=d,xy="""
-    file: Path | None = None
+    file: MaybePath = None
     """Read sequences from here, one a line; without text and file, from standard input."""
-    query: Literal["holdout", "train"] | None = None
+    query: Annotated[Literal["holdout", "train"] | None, unless_told("holdout|train")] = None
     """How the query came about, for the oracle: held out of the context, or drawn like any other fact. Unless told:
     train where it or its reverse occurs in the context, else holdout."""
     device: str = "cpu"

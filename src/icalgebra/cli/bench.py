@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from icalgebra.benchmarks import BENCHMARKS
-from icalgebra.cli.common import progress
+from icalgebra.cli.common import MaybeText, progress
 from icalgebra.errors import unknown
 
 
@@ -16,7 +16,7 @@ from icalgebra.errors import unknown
 class Bench:
     """Measure the parts in one process; figures are the best of several repeats, ratios come from one run."""
 
-    only: str | None = None
+    only: MaybeText = None
     """One benchmark by name."""
     seed: int = 0
     json: bool = False

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, Annotated, Any, TypeVar
 
+import tyro
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -21,13 +22,24 @@ from icalgebra.world import PAPER_STRUCTURES, World
 T = TypeVar("T")
 
 
+def unless_told(metavar: str) -> Any:
+    """An option that may be left out, whose text says what happens then: the help shows no 'None'."""
+    return tyro.conf.arg(metavar=metavar, help_behavior_hint="")
+
+
+MaybeText = Annotated[str | None, unless_told("TEXT")]
+MaybePath = Annotated[Path | None, unless_told("PATH")]
+MaybeInt = Annotated[int | None, unless_told("INT")]
+ModelName = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[MODEL]")]
+
+
 @dataclass(frozen=True)
 class WorldOptions:
     """The world the sequences come from; the paper's unless told otherwise. Commands inherit these."""
 
-    structures: str | None = None
+    structures: MaybeText = None
     """Comma-separated names: C6,D4,Q8,C4xC2,SmallGroup(16,3),Quasigroup(8,0)."""
-    table: Path | None = None
+    table: MaybePath = None
     """A Cayley table of your own (CSV or JSON), added to --structures or used alone."""
     variables: int = 16
     """How many variables the alphabet has (at most 52)."""

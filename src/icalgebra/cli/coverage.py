@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from icalgebra.cli.common import WorldOptions, progress, read_texts
+from icalgebra.cli.common import MaybePath, WorldOptions, progress, read_texts, unless_told
 from icalgebra.distributions import batches, check_request, distribution
 from icalgebra.errors import InputError
 from icalgebra.sampler import HOLD_NOTHING
@@ -30,14 +29,14 @@ class CoverageCommand(WorldOptions):
 
     distribution: str = "train"
     """Whose sequences to make; ignored with --file."""
-    file: Path | None = None
+    file: MaybePath = None
     """Your own sequences, a line each; '-' for standard input."""
     n: int = 2000
     """How many sequences; ignored with --file."""
     facts: int = 200
     """Facts a sequence, the query included; ignored with --file."""
     seed: int = 0
-    queries: Literal["every", "last"] | None = None
+    queries: Annotated[Literal["every", "last"] | None, unless_told("every|last")] = None
     """every: each fact is a query to its prefix (default for train, copy and files); last: the last query is asked
     after every prefix (default for distributions that hold the query out)."""
     commute_any: bool = False

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-import tyro
 from rich.console import Console
 from rich.table import Table
 
-from icalgebra.cli.common import progress
+from icalgebra.cli.common import MaybeInt, MaybeText, ModelName, progress
 from icalgebra.model.checkpoints import Checkpoint, find_checkpoint
 from icalgebra.statistics import Estimate
 from icalgebra.train.config import TrainConfig
@@ -21,15 +20,15 @@ from icalgebra.train.evaluation import Evaluations
 class Evaluate:
     """Measure a model: hold-out in three variants, the five distributions, closure, structural tokens, loss by slot."""
 
-    model: tyro.conf.Positional[str] = "small"
+    model: ModelName = "small"
     """A shipped model's name, a run folder, a checkpoint folder or a .safetensors file."""
     n: int = 1000
     """Sequences an evaluation."""
-    facts: int | None = None
+    facts: MaybeInt = None
     """Facts a sequence, the query included; the model's own unless told."""
     seed: int = 1
     """Of the evaluation streams. The run itself evaluates with its own seed."""
-    device: str | None = None
+    device: MaybeText = None
     """cpu, cuda, …; CUDA where there is one unless told."""
     json: bool = False
     """The estimates as one JSON object."""

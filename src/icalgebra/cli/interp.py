@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from icalgebra.claims import load_claims
+from icalgebra.cli.common import MaybeText, ModelName
 from icalgebra.experiments import EXPERIMENTS, run_experiment
 from icalgebra.experiments.subject import load_subject
 from icalgebra.files import write_json, write_text
@@ -28,14 +29,14 @@ class Interp:
     ]
     """heads: roles and their worth; copying: K1–K3; identity: I1–I3; closure: L1; cancellation: L5; subspaces: L2, L3;
     probes: L4."""
-    model: tyro.conf.Positional[str] = "small"
+    model: ModelName = "small"
     """A shipped model's name, a run folder, a checkpoint folder or a .safetensors file."""
     out: Path = Path("build/interp")
     """Where the JSON and the figures (SVG) go."""
     tier: Literal["quick", "full"] = "quick"
     """quick: about a minute on two cores; full: the paper's sample sizes."""
     seed: int = 0
-    device: str | None = None
+    device: MaybeText = None
     """cpu, cuda, …; CUDA where there is one unless told."""
     json: bool = False
     """The values as one JSON object."""

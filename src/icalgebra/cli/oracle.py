@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
 import tyro
 
-from icalgebra.cli.common import WorldOptions, output, progress, read_texts
+from icalgebra.cli.common import MaybePath, WorldOptions, output, progress, read_texts, unless_told
 from icalgebra.errors import InputError
 from icalgebra.oracle import explain_entailed, explain_impossible, judge
 from icalgebra.oracle.arrays import oracle_arrays
@@ -26,15 +25,15 @@ SHOWN = 5  # mixtures in the text output
 class Oracle(WorldOptions):
     """What is the answer to the last query of each sequence? Exactly, given how such sequences are made."""
 
-    text: Annotated[str | None, tyro.conf.Positional] = None
+    text: Annotated[str | None, tyro.conf.Positional, unless_told("[SEQUENCE]")] = None
     """A sequence whose last fact lacks its answer: ,ab=c,bc=d,xy= (or '-' for standard input)."""
-    file: Path | None = None
+    file: MaybePath = None
     """Read sequences from here, one a line; without text and file, from standard input."""
     query: Literal["holdout", "train"] = "holdout"
     """holdout: the query and its reverse were held out of the context; train: drawn like any other fact."""
     json: bool = False
     """One JSON object a line."""
-    out: Path | None = None
+    out: MaybePath = None
     """Write here instead of to the screen."""
 
     def run(self) -> None:

@@ -10,6 +10,7 @@ from typing import Literal
 
 from rich.console import Console
 
+from icalgebra.cli.common import MaybeText
 from icalgebra.errors import InputError
 from icalgebra.experiments import EXPERIMENTS, experiment, run_experiment
 from icalgebra.experiments.subject import Runs, Subject, load_subject
@@ -25,7 +26,7 @@ class Reproduce:
 
     tier: Literal["quick", "full"] = "quick"
     """quick: minutes on two cores; full: the sizes behind the committed results."""
-    only: str | None = None
+    only: MaybeText = None
     """One experiment by name; the rest of the page comes from earlier results."""
     out: Path = Path("build/report")
     """Where results and page go."""
@@ -34,7 +35,7 @@ class Reproduce:
     """The model to ask: a shipped one's name, a run folder, a checkpoint folder or a .safetensors file."""
     runs: tuple[str, ...] = ()
     """What training left, for --only dynamics (run folders, one a seed), architecture or mixing (a sweep's folder)."""
-    device: str | None = None
+    device: MaybeText = None
     """cpu, cuda, …; CUDA where there is one unless told."""
     json: bool = False
     """Print where things are as JSON."""

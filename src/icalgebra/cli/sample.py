@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from icalgebra.cli.common import WorldOptions, output, progress
+from icalgebra.cli.common import MaybePath, WorldOptions, output, progress
 from icalgebra.distributions import batches, check_request, sample
 from icalgebra.errors import InputError
 from icalgebra.sequences import Sequences
@@ -36,7 +36,7 @@ class Sample(WorldOptions):
     seed: int = 0
     format: Literal["text", "jsonl", "npz"] = "text"
     """text: a line each; jsonl: with structures and assignment; npz: arrays (needs --out)."""
-    out: Path | None = None
+    out: MaybePath = None
     """Write here instead of to the screen."""
     json: bool = False
     """The same as --format jsonl."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -12,6 +11,7 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
+from icalgebra.cli.common import MaybeInt, MaybePath, MaybeText
 from icalgebra.errors import InputError
 from icalgebra.figures.training import RELEASED_STEP_SECONDS
 from icalgebra.results import Result, provenance, read_result, result_path, write_result
@@ -26,25 +26,27 @@ from icalgebra.train.speedrun import BLOCK, speedrun, time_steps, warm_up
 class SpeedrunCommand:
     """Train a preset until its hold-out accuracy on fresh sequences passes the target; several seeds."""
 
-    preset: Annotated[tyro.conf.Positional[str], tyro.conf.arg(help=f"One of {', '.join(PRESETS)}.")] = "small"
+    preset: Annotated[
+        tyro.conf.Positional[str], tyro.conf.arg(metavar="[PRESET]", help=f"One of {', '.join(PRESETS)}.")
+    ] = "small"
     seeds: int = 3
     """How many seeds, from --seed on; 0: only the time of a step."""
     target: float = 0.99
     """The hold-out accuracy to pass."""
     n: int = 5000
     """Fresh sequences behind each accuracy."""
-    steps: int | None = None
+    steps: MaybeInt = None
     """Another length of the schedule than the preset's."""
     timed_steps: int = 60
     """Steps timed before the runs, ten at a time."""
-    device: str | None = None
+    device: MaybeText = None
     """cpu, cuda, …; CUDA where there is one unless told."""
     seed: int = 0
     """The first seed."""
-    keep: Path | None = None
+    keep: MaybePath = None
     """Go on to the end of the schedule and keep the run folders here: <preset>-seed0, <preset>-seed1 …; one that was
     cut short is begun anew."""
-    out: Path | None = None
+    out: MaybePath = None
     """A folder for the result file, written after every seed; a later call goes on with the seeds not in it."""
     json: bool = False
     """The result as one JSON object."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import tyro
 from rich.console import Console
 from rich.table import Table
 
+from icalgebra.cli.common import MaybeInt, MaybePath, MaybeText
 from icalgebra.cli.sweep_progress import live_status
 from icalgebra.errors import InputError, RunError
 from icalgebra.files import write_text
@@ -31,23 +32,23 @@ class Sweep:
     On another machine it goes on from table.json alone: put it into --out, and no run that it says is done is repeated.
     """
 
-    file: tyro.conf.Positional[Path]
+    file: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="DESCRIPTION")]
     """The description (.toml, .json), or a sweep's manifest.jsonl."""
     out: Path
     """The sweep's folder: manifest.jsonl, runs/, table.json, curves.svg."""
-    workers: int | None = None
+    workers: MaybeInt = None
     """Runs at once: processes that share this machine's device; one unless told."""
     ray: bool = False
     """On a Ray cluster: the one RAY_ADDRESS names, or one started on this machine."""
-    slurm: Path | None = None
+    slurm: MaybePath = None
     """Write a Slurm array script here and return at once; --workers bounds its tasks at once."""
-    device: str | None = None
+    device: MaybeText = None
     """cpu, cuda, …, or several: cuda:0,cuda:1; CUDA where there is one unless told."""
     retries: int = 2
     """How often a run that died is tried again from its checkpoint."""
     only: tuple[str, ...] = ()
     """Only the runs whose name has all these words, such as d_model=256 seed=0; the table keeps the others."""
-    task: int | None = None
+    task: MaybeInt = None
     """Only the run of this line of the manifest, counted from 0."""
     collect: bool = False
     """Run nothing: the table and the figure of what is there."""

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import tyro
 
+from icalgebra.cli.common import MaybePath, MaybeText
 from icalgebra.errors import InputError
 from icalgebra.train import TrainConfig, preset, train
 from icalgebra.train.loop import TrainResult
@@ -38,7 +39,9 @@ def _metavar(kind: Any) -> str:
 
 Overrides: Any = _overrides()
 KNOWN = ", ".join(PRESETS)
-PresetName = Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(help=f"One of {KNOWN}.")]
+PresetName = Annotated[
+    tyro.conf.Positional[str | None], tyro.conf.arg(metavar="[PRESET]", help=f"One of {KNOWN}.", help_behavior_hint="")
+]
 
 
 @dataclass(frozen=True)
@@ -46,13 +49,13 @@ class Train(Overrides):
     """Train a model: a preset, with any field changed, or go on with a run."""
 
     preset: PresetName = None
-    out: Path | None = None
+    out: MaybePath = None
     """The new run folder: config.json, metrics.jsonl, checkpoints."""
-    resume: Path | None = None
+    resume: MaybePath = None
     """Go on with this run folder from its newest sound checkpoint."""
-    config: Path | None = None
+    config: MaybePath = None
     """A JSON file of fields instead of a preset."""
-    device: str | None = None
+    device: MaybeText = None
     """cpu, cuda, cuda:1, …; CUDA where there is one unless told."""
     json: bool = False
     """The result as one JSON object."""

@@ -60,7 +60,7 @@ class Subject:
 
     @cached_property
     def predictor(self) -> Predictor:
-        return as_predictor(self.model, 64 if self.device.type == "cpu" else 256)
+        return as_predictor(self.model)
 
     @cached_property
     def hash(self) -> str:

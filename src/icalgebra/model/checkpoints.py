@@ -174,20 +174,28 @@ def load_model(source: str | Path = "small", device: str | torch.device = "cpu")
     return find_checkpoint(source).model(device)
 
 
-def as_predictor(model: Transformer, batch_size: int = 256) -> Callable[[np.ndarray], np.ndarray]:
-    """The model as a predictor: tokens [n, 5k−1] to probabilities over the variables, [n, N]."""
+def rows_a_pass(model: Transformer) -> int:
+    """Sequences at a time that keep the model's device busy."""
+    return 64 if model.unembedding.device.type == "cpu" else 256
+
+
+def as_predictor(model: Transformer, batch_size: int | None = None) -> Callable[[np.ndarray], np.ndarray]:
+    """The model as a predictor: tokens [n, 5k−1] to probabilities over the variables, [n, N].
+
+    batch_size: sequences at a time; without it, what suits the device.
+    """
     n_variables = model.config.n_variables
     vocabulary = Vocabulary(n_variables)
 
     @torch.inference_mode()
     def predict(tokens: np.ndarray) -> np.ndarray:
         vocabulary.check_prompts(tokens)
-        device = model.unembedding.device
+        device, size = model.unembedding.device, batch_size or rows_a_pass(model)
         probabilities = np.empty((len(tokens), n_variables), dtype=np.float32)
-        for begin in range(0, len(tokens), batch_size):
-            part = torch.from_numpy(np.ascontiguousarray(tokens[begin : begin + batch_size])).to(device)
+        for begin in range(0, len(tokens), size):
+            part = torch.from_numpy(np.ascontiguousarray(tokens[begin : begin + size])).to(device)
             logits = model(part.long())[:, -1, :n_variables].float()
-            probabilities[begin : begin + batch_size] = logits.softmax(-1).cpu().numpy()
+            probabilities[begin : begin + size] = logits.softmax(-1).cpu().numpy()
         return probabilities
 
     return predict

@@ -21,7 +21,7 @@ import torch.nn.functional as F
 from icalgebra.distributions import sample
 from icalgebra.errors import InputError
 from icalgebra.evaluate import evaluation_stream, hits, share
-from icalgebra.model.checkpoints import as_predictor
+from icalgebra.model.checkpoints import as_predictor, rows_a_pass
 from icalgebra.model.transformer import Transformer
 from icalgebra.sequences import Sequences
 from icalgebra.statistics import Estimate, mean
@@ -32,7 +32,6 @@ HOLDOUTS = ("holdout", "holdout_reserved_identity", "holdout_unshuffled")
 SKILLS = ("copy", "commute", "identity", "cancel", "associate")
 CLOSURES = ("closure_top_k", "closure_top_1")
 SLOTS = ("comma", "left", "right", "equals", "answer")
-BATCH = {"cpu": 64, "cuda": 256}  # rows a pass: what keeps each kind of device busy
 
 
 def is_share(name: str) -> bool:
@@ -52,7 +51,7 @@ class Evaluations:
         """watched: goes through the names of the questions, so that a bar can show how far it is."""
         was_training = model.training
         model.eval()
-        predictor = as_predictor(model, _rows_a_pass(model))
+        predictor = as_predictor(model)
         measured = {name: share(hits(predictor, self.questions[name])) for name in watched(list(self.questions))}
         measured |= measure_training_tokens(model, self.training_sequences)
         model.train(was_training)
@@ -80,7 +79,7 @@ class Evaluations:
 @torch.inference_mode()
 def measure_training_tokens(model: Transformer, sequences: Sequences) -> dict[str, Estimate]:
     """Structural accuracy, loss by slot and closure, from one pass over training sequences."""
-    size = _rows_a_pass(model)
+    size = rows_a_pass(model)
     parts = [_measure_batch(model, sequences[i : i + size]) for i in range(0, len(sequences), size)]
     losses, structural, top_k, top_1 = (np.concatenate(values) for values in zip(*parts))
     measured = {
@@ -89,10 +88,6 @@ def measure_training_tokens(model: Transformer, sequences: Sequences) -> dict[st
         "closure_top_1": share(top_1),
     }
     return measured | {f"loss/{slot}": mean(losses[:, i]) for i, slot in enumerate(SLOTS)}
-
-
-def _rows_a_pass(model: Transformer) -> int:
-    return BATCH.get(model.unembedding.device.type, BATCH["cpu"])
 
 
 def _measure_batch(model: Transformer, sequences: Sequences) -> tuple[np.ndarray, ...]:
