@@ -111,9 +111,41 @@ def test_train_takes_every_field_and_a_config_file(tmp_path: Path, capsys: pytes
     assert json.loads((tmp_path / "run/config.json").read_text())["structures"] == ["C3"]
 
 
+PREDICTORS = {
+    "a mechanism": lambda: icalgebra.solver("cancel"),
+    "the oracle": lambda: icalgebra.oracle_predictor(icalgebra.World()),
+    "a model": lambda: icalgebra.as_predictor(icalgebra.load_model("small")),
+}
+
+
+@pytest.mark.parametrize("predictor", PREDICTORS.values(), ids=PREDICTORS)
+def test_predictors_take_the_same_rows_and_refuse_the_same(predictor) -> None:
+    predict, prompts = predictor(), icalgebra.sample("holdout", 2, 10).prompts
+    both = predict(prompts)
+    assert np.array_equal(predict(prompts.tolist()), both)  # lists
+    assert np.allclose(predict(prompts[0]), both[:1], atol=1e-6)  # one row
+    for wrong in (prompts[:, :-1], prompts.astype(float), prompts[None], []):
+        with pytest.raises(icalgebra.InputError):
+            predict(wrong)
+
+
+def test_accuracy_says_what_is_no_predictor() -> None:
+    model = icalgebra.load_model("small")
+    with pytest.raises(icalgebra.InputError, match="as_predictor"):
+        accuracy(model, n=2, n_facts=5)  # type: ignore[arg-type]
+    with pytest.raises(icalgebra.InputError, match=r"gave \[2, 3\]"):
+        accuracy(lambda prompts: np.ones((len(prompts), 3)), n=2, n_facts=5)
+    with pytest.raises(icalgebra.InputError, match="NaN"):
+        accuracy(lambda prompts: np.full((len(prompts), 16), np.nan), n=2, n_facts=5)
+    with pytest.raises(icalgebra.InputError, match="at least 1 sequence"):
+        icalgebra.as_predictor(model, -1)
+    with pytest.raises(icalgebra.InputError, match="device 'xpu'"):
+        icalgebra.load_model("small", "xpu")
+
+
 @pytest.mark.parametrize("world", [icalgebra.World(n_variables=20), icalgebra.World(("C3",), n_variables=6)])
 def test_a_model_refuses_tokens_of_another_alphabet(world: icalgebra.World) -> None:
-    with pytest.raises(icalgebra.InputError, match="a prompt of 16 variables"):
+    with pytest.raises(icalgebra.InputError, match="another alphabet: with 16 variables"):
         accuracy(icalgebra.as_predictor(icalgebra.load_model("small")), n=2, n_facts=5, world=world)
 
 

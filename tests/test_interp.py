@@ -190,6 +190,25 @@ def test_other_sites_and_positions(model: Transformer) -> None:
     np.testing.assert_allclose(first, second, atol=1e-5)  # either way the corrupt run has become the clean one
 
 
+def test_pairs_that_do_not_fit_are_refused(model: Transformer) -> None:
+    same = cases("holdout")
+    prompts, answers = same.prompts, same.answer
+    wrong = {
+        "one shape and a target": [
+            (prompts, prompts, answers[:3]),
+            (prompts[:2], prompts, answers),
+            (prompts, prompts[:, 5:], answers),
+            (prompts[:0], prompts[:0], answers[:0]),
+        ],
+        "another alphabet": [(prompts, sample("holdout", N, 8, world=World(("C3",), 6)).prompts, answers)],
+        "targets are tokens": [(prompts, prompts, answers + 100)],
+    }
+    for reason, given in wrong.items():
+        for arguments in given:
+            with pytest.raises(InputError, match=reason):
+                indirect_effects(model, *arguments)
+
+
 def test_patching_a_run_with_itself_does_nothing(model: Transformer) -> None:
     same = cases("holdout")
     effects = indirect_effects(model, same.prompts, same.prompts, same.answer)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from icalgebra.distributions import sample
+from icalgebra.errors import InputError
 from icalgebra.sequences import Sequences
 from icalgebra.statistics import Estimate, proportion
 from icalgebra.world import World
@@ -23,7 +24,15 @@ Predictor = Callable[[np.ndarray], np.ndarray]
 
 def hits(predictor: Predictor, sequences: Sequences) -> Bool[np.ndarray, " n"]:
     """Which queries the predictor answers, bool [n]."""
-    return strictly_best(predictor(sequences.prompts), sequences.answers)
+    if hasattr(predictor, "parameters"):
+        raise InputError("this is a model; icalgebra.as_predictor(model) makes it a predictor")
+    scores, wanted = np.asarray(predictor(sequences.prompts)), (len(sequences), sequences.world.n_variables)
+    if scores.shape != wanted or np.isnan(scores).any():
+        raise InputError(
+            f"a predictor gives a number for every query and variable, {list(wanted)}; this one gave "
+            + ("NaN" if scores.shape == wanted else f"{list(scores.shape)}")
+        )
+    return strictly_best(scores, sequences.answers)
 
 
 def strictly_best(scores: Float[np.ndarray, "n N"], answers: Integer[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:

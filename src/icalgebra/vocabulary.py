@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from icalgebra.errors import InputError
 
@@ -97,20 +98,33 @@ class Vocabulary:
         return ids
 
     def check(self, tokens: np.ndarray) -> None:
-        """Raise InputError where an operand or an answer is no variable: compiled code indexes with them unasked."""
+        """Raise InputError where token rows are no beginning of facts: compiled code indexes with variables unasked."""
+        for slot, token in ((COMMA, self.comma), (EQUALS, self.equals)):
+            if (tokens[:, slot::FACT_LENGTH] != token).any():
+                mark = self._expected(slot)
+                raise InputError(
+                    f"tokens of another alphabet: with {self.n_variables} variables {mark!r} is {token}, "
+                    f"and a fact has it in place {slot}"
+                )
         for slot in (LEFT, RIGHT, ANSWER):
             found = tokens[:, slot::FACT_LENGTH]
             if found.size and not 0 <= found.min() <= found.max() < self.n_variables:
                 raise InputError(f"a fact has a token that is no variable of this world ({self.variables})")
 
-    def check_prompts(self, tokens: np.ndarray) -> None:
-        """Raise InputError where token rows are not the prompts of this alphabet: …,xy= with its own '='."""
-        if (tokens.shape[1] + 1) % FACT_LENGTH or (tokens[:, -1] != self.equals).any():
-            raise InputError(
-                f"a prompt of {self.n_variables} variables is 5k−1 tokens and ends in '=' ({self.equals}); "
-                "these are none, or of another alphabet"
-            )
+    def rows(self, rows: ArrayLike) -> np.ndarray:
+        """Token rows as an array [n, T], one row or many; InputError where they are not of this alphabet."""
+        tokens = np.atleast_2d(np.asarray(rows))
+        if tokens.ndim != 2 or not np.issubdtype(tokens.dtype, np.integer):
+            raise InputError(f"token rows are whole numbers [n, T], not {tokens.dtype} {list(tokens.shape)}")
         self.check(tokens)
+        return tokens
+
+    def prompts(self, rows: ArrayLike) -> np.ndarray:
+        """The same for prompts, [n, 5k−1]: they end in '='."""
+        length = np.shape(rows)[-1] if np.ndim(rows) else 0
+        if (length + 1) % FACT_LENGTH:
+            raise InputError(f"a prompt is 5k−1 tokens and ends in '=' (…,xy=); these have {length}")
+        return self.rows(rows)
 
     def _expected(self, slot: int) -> str:
         return {COMMA: ",", EQUALS: "="}.get(slot, self.variables)

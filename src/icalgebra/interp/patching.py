@@ -16,9 +16,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from icalgebra.errors import InputError
 from icalgebra.interp.hooks import Change, cached, hooked, replace
 from icalgebra.interp.trace import Trace, batch_size, chunks, on_device, resumable, resume, trace
 from icalgebra.model.transformer import Transformer
+from icalgebra.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
@@ -64,10 +66,12 @@ def indirect_effects(
     metric: Metric = target_probability,
     resumed: bool | None = None,
 ) -> Float[np.ndarray, "sites n"]:
-    """The effect of every site (every head unless told) on every pair of prompts [n, T].
+    """The effect of every site (every head unless told) on every pair of prompts [n, T], with a target token each.
 
+    What counts is the metric of the logits behind the last token, so prompts end in their query's '='.
     resumed: None resumes where that is possible; False makes plain runs, which is what the fast way is tested against.
     """
+    clean, corrupt, targets = _checked(model, clean, corrupt, targets)
     sites = head_sites(model) if sites is None else sites
     if resumed is None:
         resumed = all(site.position == -1 and resumable(site.name) for site in sites)
@@ -79,6 +83,21 @@ def indirect_effects(
         for rows in chunks(len(clean), batch_size(model))
     ]  # fmt: skip
     return torch.cat(effects, dim=1).cpu().numpy()
+
+
+def _checked(
+    model: Transformer, clean: np.ndarray, corrupt: np.ndarray, targets: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    vocabulary = Vocabulary(model.config.n_variables)
+    clean, corrupt, targets = vocabulary.rows(clean), vocabulary.rows(corrupt), np.asarray(targets)
+    if not len(clean) or clean.shape != corrupt.shape or targets.shape != clean.shape[:1]:
+        raise InputError(
+            "patching wants clean and corrupt prompts of one shape and a target for each pair, "
+            f"not {list(clean.shape)}, {list(corrupt.shape)} and {list(targets.shape)}"
+        )
+    if not 0 <= targets.min() <= targets.max() < vocabulary.size:
+        raise InputError(f"targets are tokens, 0 to {vocabulary.size - 1}")
+    return clean, corrupt, targets
 
 
 def _effects(

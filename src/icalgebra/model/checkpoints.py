@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from safetensors import SafetensorError
 from safetensors.torch import load as tensors_from_bytes
 from safetensors.torch import save as tensors_to_bytes
@@ -171,7 +172,10 @@ def newest_checkpoint(
 
 def load_model(source: str | Path = "small", device: str | torch.device = "cpu") -> Transformer:
     """A model to call, in evaluation mode: "small", a run folder, a checkpoint folder or a .safetensors file."""
-    return find_checkpoint(source).model(device)
+    try:
+        return find_checkpoint(source).model(device)
+    except (RuntimeError, AssertionError) as error:  # as torch was built, or as the machine is
+        raise InputError(f"torch cannot use the device {str(device)!r} on this machine; 'cpu' always works") from error
 
 
 def rows_a_pass(model: Transformer) -> int:
@@ -184,12 +188,14 @@ def as_predictor(model: Transformer, batch_size: int | None = None) -> Callable[
 
     batch_size: sequences at a time; without it, what suits the device.
     """
+    if batch_size is not None and batch_size < 1:
+        raise InputError(f"a batch has at least 1 sequence, not {batch_size}")
     n_variables = model.config.n_variables
     vocabulary = Vocabulary(n_variables)
 
     @torch.inference_mode()
-    def predict(tokens: np.ndarray) -> np.ndarray:
-        vocabulary.check_prompts(tokens)
+    def predict(rows: ArrayLike) -> np.ndarray:
+        tokens = vocabulary.prompts(rows)
         device, size = model.unembedding.device, batch_size or rows_a_pass(model)
         probabilities = np.empty((len(tokens), n_variables), dtype=np.float32)
         for begin in range(0, len(tokens), size):

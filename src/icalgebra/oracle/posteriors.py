@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from icalgebra.errors import InputError, unknown
 from icalgebra.oracle.arrays import oracle_arrays
@@ -37,12 +38,12 @@ class Judgement:
     log_weights: np.ndarray | None = None
 
 
-def posterior(tokens: np.ndarray, world: World, query: Query = "holdout") -> Float64[np.ndarray, "n N"]:
+def posterior(tokens: ArrayLike, world: World, query: Query = "holdout") -> Float64[np.ndarray, "n N"]:
     """The exact posterior over the answer, [n, N]; tokens [n, 5k−1] end in the query's '='. A zero row: impossible."""
     return judge(tokens, world, query).probabilities
 
 
-def judge(tokens: np.ndarray, world: World, query: Query = "holdout") -> Judgement:
+def judge(tokens: ArrayLike, world: World, query: Query = "holdout") -> Judgement:
     """The posterior of every query and its kind."""
     facts, queries = split_query(tokens, world)
     n = len(facts)
@@ -125,10 +126,9 @@ def asks_each(query: Query, ask: Ask | None) -> bool:
     return (ask or ("each" if query == "train" else "last")) == "each"
 
 
-def split_query(tokens: np.ndarray, world: World) -> tuple[np.ndarray, np.ndarray]:
+def split_query(rows: ArrayLike, world: World) -> tuple[np.ndarray, np.ndarray]:
     """Tokens [n, 5k−1] to context facts [n, k−1, 3] and queries [n, 2]; malformed tokens raise InputError."""
-    tokens = np.atleast_2d(np.asarray(tokens))
-    world.vocabulary.check_prompts(tokens)
+    tokens = world.vocabulary.prompts(rows)
     facts = facts_of(np.pad(tokens, ((0, 0), (0, 1)))).astype(np.int64)
     return np.ascontiguousarray(facts[:, :-1]), np.ascontiguousarray(facts[:, -1, :2])
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from icalgebra.errors import unknown
 from icalgebra.solvers.kernels import N_MECHANISMS, answer_every, answer_last
@@ -47,8 +48,8 @@ def solver(mechanism: str, n_variables: int = 16) -> Callable[[np.ndarray], np.n
         raise unknown("mechanism", mechanism, MECHANISMS)
     place, vocabulary = MECHANISMS.index(mechanism), Vocabulary(n_variables)
 
-    def predict(prompts: np.ndarray) -> np.ndarray:
-        vocabulary.check_prompts(prompts)
+    def predict(rows: ArrayLike) -> np.ndarray:
+        prompts = vocabulary.prompts(rows)
         n_facts = (prompts.shape[1] + 1) // FACT_LENGTH
         answers = np.empty((len(prompts), 1, N_MECHANISMS), dtype=np.uint64)
         answer_last(np.ascontiguousarray(prompts, dtype=np.uint8), answers, n_variables, n_facts, n_facts - 1)
