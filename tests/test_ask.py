@@ -46,6 +46,18 @@ def test_lines_from_standard_input(capsys, monkeypatch) -> None:
     assert len(out.splitlines()) == 2
 
 
+def test_the_answer_may_be_a_question_mark(capsys) -> None:
+    plain, marked = (ask(capsys, EQUATION_6 + end, "--json")[1] for end in ("", "?"))
+    assert marked == plain
+
+
+def test_no_line_is_answered_before_all_are_read(capsys, monkeypatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(",bc=d,cb=\n,bc=d,b=\n"))
+    code, out, err = ask(capsys, "none", "--json")
+    assert (code, out) == (2, "")
+    assert "line 2" in err
+
+
 def test_an_impossible_context_says_why(capsys) -> None:
     _, out, _ = ask(capsys, ",ab=b,ac=", "--json")
     oracle = json.loads(out)["oracle"]

@@ -139,26 +139,32 @@ def test_a_failure_leaves_no_half_written_file(run, tmp_path, monkeypatch, how):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_world_options_reach_the_world(lines, tmp_path):
+def test_world_options_reach_the_world(lines):
     def printed(*options):
         return lines("sample", "--n", 20, "--facts", 6, *options)
 
     def made(world):
         return sample("train", 20, 6, world=world).texts()
 
-    table = tmp_path / "mine.csv"
-    table.write_text("0,1\n0,1\n")
-    mine = load_structure(table)
     assert printed("--p-mix", 0.2) == made(World(p_mix=0.2))
     assert printed("--d2") == made(World(d2=True))
     assert printed("--structures", "C6,D4") == made(World(("C6", "D4")))
     assert printed("--structures", "SmallGroup(16,3),Q8") == made(World(("SmallGroup(16,3)", "Q8")))
-    assert printed("--table", table) == made(World((mine,)))
-    assert printed("--table", table, "--structures", "C3") == made(World(("C3", mine)))
     assert printed("--variables", 30) == made(World(n_variables=30))
     assert printed("--reserved", "none") == made(World(reserved=None))
     assert printed("--reserved", "d") == made(World(reserved="d"))
     assert printed("--draw", "stop") == made(World(draw="stop"))
+
+
+def test_an_own_table_is_drawn_from_and_told_of(run, tmp_path):
+    table = tmp_path / "mine.csv"
+    table.write_text("0,1\n0,1\n")
+    for more, structures in (([], ()), (["--structures", "C3"], ("C3",))):
+        code, out, err = run("sample", "--n", 20, "--facts", 6, "--table", table, *more)
+        assert code == 0
+        world = World((*structures, load_structure(table)))
+        assert out.splitlines() == sample("train", 20, 6, world=world).texts()
+        assert err == "icalgebra: mine: a semigroup of 2 elements, no identity\n"
 
 
 BAD = {
@@ -168,7 +174,14 @@ BAD = {
     "unknown distribution": (["sample", "--distribution", "cancle"], "did you mean 'cancel'"),
     "unknown structure": (["sample", "--structures", "C6,d4"], "did you mean 'D4'"),
     "no structure": (["sample", "--structures", " , "], "names no structure"),
-    "structure too large": (["sample", "--structures", "C17"], "set n_variables to at least 17"),
+    "None is no choice": (["ask", "--query", "x", ",ab="], "Expected one of ('"),
+    "no number": (["sample", "--n", "abc"], "abc"),
+    "an accuracy of 2": (["speedrun", "--target", "2"], "between 0 and 1"),
+    "fewer than no seeds": (["speedrun", "--seeds", "-1"], "--seeds must be at least 0"),
+    "no results": (["report", "--results", "folder"], "holds no results"),
+    "a rate that is none": (["train", "tiny", "--out", "run", "--lr", "nan"], "lr must be a finite number"),
+    "a norm without end": (["train", "tiny", "--out", "run", "--clip", "inf"], "clip must be a finite number"),
+    "structure too large": (["sample", "--structures", "C17"], "give it at least 17"),
     "huge structure": (["sample", "--structures", "C900xC900"], "between 1 and 52"),
     "too few facts": (["sample", "--distribution", "cancel", "--facts", "2"], "at least as many facts"),
     "no facts": (["sample", "--facts", "0"], "at least 1"),
@@ -205,6 +218,7 @@ def test_bad_input_is_one_line_and_exit_code_2(run, tmp_path, monkeypatch, argum
     assert len(err.splitlines()) == 1
     assert err.startswith("icalgebra: ")
     assert reason in err
+    assert "None" not in err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.csv", "folder"]
 
 

@@ -78,6 +78,7 @@ def test_command_prints_json_in_percent(capsys: pytest.CaptureFixture[str]) -> N
     summary = json.loads(out)
     assert code == 0
     assert list(summary["auc"]) == [*MECHANISMS, "total"]
+    assert list(summary["at_context_facts"]) == ["5", "10", "25", "29"]  # the whole context last
     assert 0 < summary["auc"]["copy"] < summary["auc"]["total"] <= 100
 
 
@@ -90,6 +91,7 @@ def test_command_reads_own_sequences_of_different_lengths(capsys, monkeypatch) -
     assert summary["auc"]["copy"] == pytest.approx(75.0)
     assert summary["auc"]["commute"] == pytest.approx(25.0)
     assert summary["n"] == 2
+    assert (summary["facts"], summary["shorter"]) == (3, 1)
 
 
 BAD_LINES = [

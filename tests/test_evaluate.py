@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ import icalgebra
 from icalgebra.cli import main
 from icalgebra.evaluate import accuracy, by_slice, hits, query_structures, strictly_best
 from icalgebra.model.transformer import Transformer
-from icalgebra.train import train
+from icalgebra.train import TrainConfig, train
 from icalgebra.train.evaluation import Evaluations, closure_hits, seen_members
 from training_helpers import MICRO, records
 
@@ -109,6 +110,20 @@ def test_train_takes_every_field_and_a_config_file(tmp_path: Path, capsys: pytes
     assert shown["step"] == 2
     assert shown["holdout/3"] == records(tmp_path / "run")[-1]["holdout/3"]
     assert json.loads((tmp_path / "run/config.json").read_text())["structures"] == ["C3"]
+
+
+def test_a_model_is_trained_on_a_table_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(MICRO.to_dict()))
+    (tmp_path / "klein.csv").write_text("*,e,a,b,c\ne,e,a,b,c\na,a,e,c,b\nb,b,c,e,a\nc,c,b,a,e\n")
+    arguments = ["train", "--config", str(tmp_path / "config.json"), "--steps", "2", "--out", str(tmp_path / "run")]
+    with pytest.raises(SystemExit, match="0"):
+        main([*arguments, "--structures", "C3,C2", "--table", str(tmp_path / "klein.csv"), "--device", "cpu"])
+    assert "klein: a group of 4 elements, identity 0" in capsys.readouterr().err
+    klein = TrainConfig.load(tmp_path / "run" / "config.json").world.pool[-1]
+    assert (klein.name, klein.table.tolist()) == ("klein", icalgebra.structure("C2xC2").table.tolist())
+    shutil.rmtree(tmp_path / "run" / "checkpoints" / "step_000002")
+    (tmp_path / "klein.csv").unlink()  # the run folder needs no other file
+    assert train(resume=tmp_path / "run", device="cpu").step == 2
 
 
 PREDICTORS = {

@@ -328,6 +328,22 @@ def test_lists_of_names_split_outside_parentheses():
 # --- a user's own tables --------------------------------------------------------------------------------------------
 
 
+@given(small_tables)
+def test_a_table_written_out_is_a_name(rows):
+    mine = Structure.of("my own, (1)", np.array(rows))
+    again = structure(mine.written_out)
+    assert again.name == "my_own___1_"
+    assert again.table.tolist() == rows
+    assert again.identity == mine.identity
+    assert split_names(f"C3,{mine.written_out}") == ("C3", mine.written_out)
+
+
+@pytest.mark.parametrize("name", ["mine[0 1|1]", "mine[0 1]", "mine[0 2|1 0]", "mine[|]", "mine[ ]"])
+def test_a_table_written_out_wrongly_is_refused(name):
+    with pytest.raises(InputError, match="mine: a table"):
+        structure(name)
+
+
 def written(tmp_path, text, name="mine.csv"):
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")

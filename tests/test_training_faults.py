@@ -184,3 +184,4 @@ def test_a_tracker_sees_every_record_and_is_ended(tmp_path: Path, monkeypatch: p
     monkeypatch.setitem(sys.modules, "trackio", None)
     with pytest.raises(InputError, match="pip install trackio"):
         train(MICRO.with_changes(tracker="trackio"), tmp_path / "other", device="cpu")
+    assert not (tmp_path / "other").exists()  # nothing is in the way of the next try

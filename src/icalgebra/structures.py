@@ -4,6 +4,7 @@
     C4xC2 · C2xC2xC2                        direct products
     SmallGroup(16,3)                        each of the 42 groups of order <= 16 by its small-groups id
     Quasigroup(8,0) · Semigroup(8,0) · Monoid(8,0) · Magma(8,0)     order and seed
+    mine[0 1|1 0]                           any table, written out row by row, with a name of one's own
 
 Tables are generated from a few constructions, never typed in. The identity of every group is element 0.
 """
@@ -55,6 +56,13 @@ class Structure:
     def order(self) -> int:
         """How many elements it has."""
         return len(self.table)
+
+    @property
+    def written_out(self) -> str:
+        """A name that `structure` reads the whole table from again, for configs and command lines."""
+        rows = "|".join(" ".join(map(str, row)) for row in self.table)
+        plain = re.sub(r"[^\w.+-]", "_", self.name)
+        return f"{plain}[{rows}]"
 
     @property
     def kind(self) -> str:
@@ -173,6 +181,7 @@ _RANDOM: dict[str, Callable[[int, int], np.ndarray]] = {
 
 _SMALL_GROUP_NAME = re.compile(r"SmallGroup\((\d+),\s*(\d+)\)")
 _RANDOM_NAME = re.compile(rf"({'|'.join(_RANDOM)})\((\d+),\s*(\d+)\)")
+_WRITTEN_OUT = re.compile(r"([\w.+-]+)\[([\d |]+)\]")
 
 
 def all_groups(max_order: int = 16) -> list[Structure]:
@@ -192,6 +201,9 @@ def structure(name: str) -> Structure:
     if random:
         order = _checked_order(name, int(random[2]))
         return Structure.of(name, _RANDOM[random[1]](order, int(random[3])))
+    written = _WRITTEN_OUT.fullmatch(name)
+    if written:
+        return Structure.of(written[1], _table(written[1], written[2]))
     if name in _SPECIAL:
         return Structure(name, _SPECIAL[name](), 0)
     parts = name.split("x")
@@ -200,6 +212,14 @@ def structure(name: str) -> Structure:
         raise unknown("structure", name, known_names())
     _checked_order(name, prod(map(len, tables)))  # before the product is made: it may be far too large
     return Structure(name, reduce(direct_product, tables), 0)
+
+
+def _table(name: str, text: str) -> np.ndarray:
+    """'0 1|1 0' as a table."""
+    rows = [row.split() for row in text.split("|")]
+    if any(len(row) != len(rows) for row in rows):
+        raise InputError(f"{name}: a table of {len(rows)} rows has {len(rows)} numbers in each")
+    return np.array(rows, dtype=object).astype(np.int64)
 
 
 def split_names(text: str) -> tuple[str, ...]:

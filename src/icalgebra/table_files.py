@@ -1,7 +1,8 @@
 """A user's own Cayley table, from CSV or JSON.
 
 CSV: n lines of n cells. Cells are the numbers 0 … n−1, or names, with the names of the elements as first line and
-first column (the corner may hold anything). JSON: the same rows as a list of lists, or {"name": …, "table": rows}.
+first column. A table of nothing but numbers has no such header: where the names are numbers, leave the corner empty, or
+put a '*' there. JSON: the same rows as a list of lists, or {"name": …, "table": rows}.
 """
 
 from __future__ import annotations

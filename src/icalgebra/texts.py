@@ -23,10 +23,11 @@ def read_sequences(lines: Iterable[tuple[int, str]], vocabulary: Vocabulary) -> 
 
 
 def read_prompt(text: str, line: int, vocabulary: Vocabulary) -> np.ndarray:
-    """One text to tokens [1, 5k−1]; a text that already has its last answer is refused."""
-    tokens = vocabulary.encode(text, line=line)
+    """One text to tokens [1, 5k−1], '?' for the answer or nothing; one that has its last answer is refused."""
+    asked = text.rstrip().removesuffix("?")
+    tokens = vocabulary.encode(asked, line=line)
     if len(tokens) % FACT_LENGTH != ANSWER:
-        raise InputError(f"line {line}: the last fact must lack its answer; write …{text.strip()[-FACT_LENGTH:-1]}")
+        raise InputError(f"line {line}: the last fact must lack its answer; write …{asked.strip()[-FACT_LENGTH:-1]}")
     return tokens[None]
 
 

@@ -61,19 +61,19 @@ class World:
         if largest.order > self.n_variables:
             raise InputError(
                 f"{largest.name} has {largest.order} elements but the alphabet has {self.n_variables} variables; "
-                f"set n_variables to at least {largest.order}"
+                f"give it at least {largest.order}"
             )
         total = sum(s.order for s in self.pool)
         if self.draw == "all" and total > self.n_variables:
             raise InputError(
                 f"the structures {', '.join(s.name for s in self.pool)} have {total} elements together but the "
-                f"alphabet has {self.n_variables} variables; set n_variables to at least {total}"
+                f"alphabet has {self.n_variables} variables; give it at least {total}"
             )
         smallest = min(self.pool, key=lambda s: s.order)
         if self.reserved is not None and smallest.order == 1 and smallest.identity is not None:
             raise InputError(
                 f"{smallest.name} is nothing but an identity, which the reserved variable {self.reserved!r} "
-                "may not be; set reserved to None"
+                "may not be; reserve none"
             )
 
     @cached_property

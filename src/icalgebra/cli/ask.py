@@ -43,8 +43,7 @@ class Ask(WorldOptions):
         model, text = self._model_and_text()
         predictor, world = self._predictor(model)
         lines = [(1, text)] if text is not None else read_texts(self.file)
-        for number, line in lines:
-            prompt = read_prompt(line, number, world.vocabulary)
+        for prompt in [read_prompt(line, number, world.vocabulary) for number, line in lines]:
             answer = self._ask(prompt, world, predictor)
             if self.json:
                 print(json.dumps(answer))

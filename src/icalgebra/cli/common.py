@@ -57,7 +57,7 @@ class WorldOptions:
         if self.structures is not None and not chosen:
             raise InputError("--structures names no structure")
         if self.table is not None:
-            chosen += (load_structure(self.table),)
+            chosen += (read_table(self.table),)
         return World(
             structures=chosen or PAPER_STRUCTURES,
             n_variables=self.variables,
@@ -66,6 +66,14 @@ class WorldOptions:
             reserved=None if self.reserved.lower() == "none" else self.reserved,
             draw=self.draw,  # type: ignore[arg-type]  # World checks it
         )
+
+
+def read_table(path: Path) -> Structure:
+    """The user's own structure; what it was taken for is told, since a slip of the pen makes a magma of a group."""
+    found = load_structure(path)
+    identity = "no identity" if found.identity is None else f"identity {found.identity}"
+    print(f"icalgebra: {found.name}: a {found.kind} of {found.order} elements, {identity}", file=sys.stderr)
+    return found
 
 
 def progress(items: Iterable[T], total: int, what: str, size: Callable[[T], int] = lambda item: 1) -> Iterator[T]:

@@ -20,7 +20,7 @@ from icalgebra.texts import read_sequences
 from icalgebra.vocabulary import FACT_LENGTH
 from icalgebra.world import World
 
-SHOWN_SIZES = (5, 10, 25, 50, 100, 199)
+SHOWN_SIZES = (5, 10, 25, 50, 100)  # and the whole context
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,8 @@ class CoverageCommand(WorldOptions):
 
     def _summary(self, measured: Coverage, world: World) -> dict[str, Any]:
         estimates = {name: measured.auc(name).scaled(100) for name in (*MECHANISMS, "total")}
-        sizes = [n for n in SHOWN_SIZES if n < measured.solved_by.shape[1]]
+        longest = measured.solved_by.shape[1] - 1
+        sizes = [*(n for n in SHOWN_SIZES if n < longest), longest]
         return {
             "auc": {name: round(estimate.value, 3) for name, estimate in estimates.items()},
             "interval": {name: [round(e.low, 3), round(e.high, 3)] for name, e in estimates.items()},
@@ -95,6 +96,7 @@ class CoverageCommand(WorldOptions):
             },
             "source": str(self.file) if self.file else self.distribution,
             "facts": measured.solved_by.shape[1],
+            "shorter": int((measured.solved_by[:, -1] == NOT_ASKED).sum()),
             "queries": self._asked(),
             "commute_any": self.commute_any,
             "seed": self.seed,
@@ -109,7 +111,8 @@ def _check_facts(n: int, where: str) -> None:
 
 def _show(summary: dict[str, Any]) -> None:
     sizes = list(summary["at_context_facts"])
-    table = Table(title=f"coverage of {summary['source']}, {summary['n']} sequences of {summary['facts']} facts (%)")
+    length = f"{'up to ' if summary['shorter'] else ''}{summary['facts']}"
+    table = Table(title=f"coverage of {summary['source']}, {summary['n']} sequences of {length} facts (%)")
     for heading in ("mechanism", "AUC", "95 %", *(f"n={n}" for n in sizes)):
         table.add_column(heading, justify="left" if heading == "mechanism" else "right", no_wrap=True)
     for name, value in summary["auc"].items():

@@ -47,7 +47,8 @@ class Evaluate:
             values = {name: estimate.to_dict() for name, estimate in measured.items()}
             print(json.dumps({"model": str(checkpoint.path), "step": checkpoint.step, "evaluations": values}))
             return
-        table = Table("evaluation", "value", "95 % interval", "n", title=f"{checkpoint.path} (step {checkpoint.step})")
+        step = f" (step {checkpoint.step})" if checkpoint.step else ""  # a lone file does not tell its step
+        table = Table("evaluation", "value", "95 % interval", "n", title=f"{checkpoint.path}{step}")
         for name, estimate in measured.items():
             table.add_row(name, *_cells(name, estimate), f"{estimate.n:,}")
         Console().print(table)

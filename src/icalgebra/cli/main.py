@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import sys
 from importlib import import_module
 from typing import Any
@@ -98,8 +99,11 @@ def _parse(command: type, name: str, arguments: list[str]) -> Any:
 def _one_line(complaint: str, name: str) -> str:
     """The reason inside tyro's box: what stands between its title and its first rule."""
     lines = [line.strip("│ \t") for line in complaint.splitlines() if not line.startswith(("╭", "╰"))]
-    rule = next((i for i, line in enumerate(lines) if line.startswith("─")), len(lines))
-    return f"{' '.join(lines[:rule]).rstrip('.')} (see icalgebra {name} --help)"
+    parts = re.split(r"\n[─-]+\n", "\n".join(lines))
+    title_is_part = "╭" not in complaint and len(parts) > 1  # a box in ASCII
+    reason = " ".join(parts[title_is_part].split())
+    reason = re.sub(r"'None', |, 'None'", "", reason)  # leaving an option out is no choice to type
+    return f"{reason.rstrip('.')} (see icalgebra {name} --help)"
 
 
 def _overview() -> str:

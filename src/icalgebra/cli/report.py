@@ -25,5 +25,7 @@ class Report:
 
         if not self.results.is_dir():
             raise InputError(f"no folder {self.results}; give --results FOLDER, or measure with icalgebra reproduce")
+        if not list(self.results.glob("*/*/*.json")):
+            raise InputError(f"{self.results} holds no results (<tier>/<model>/<experiment>.json)")
         page = build_report(self.out, None, self.results)
         print(json.dumps({"report": str(page)}) if self.json else f"report: {page}")

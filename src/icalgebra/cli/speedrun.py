@@ -38,7 +38,7 @@ class SpeedrunCommand:
     steps: MaybeInt = None
     """Another length of the schedule than the preset's."""
     timed_steps: int = 60
-    """Steps timed before the runs, ten at a time."""
+    """Steps timed before the runs, ten at a time; at least 20."""
     device: MaybeText = None
     """cpu, cuda, …; CUDA where there is one unless told."""
     seed: int = 0
@@ -53,9 +53,15 @@ class SpeedrunCommand:
 
     def run(self) -> None:
         config = self._config()
-        for name, given, least in (("--n", self.n, 1), ("--timed-steps", self.timed_steps, 2 * BLOCK)):
+        for name, given, least in (
+            ("--n", self.n, 1),
+            ("--seeds", self.seeds, 0),
+            ("--timed-steps", self.timed_steps, 2 * BLOCK),
+        ):
             if given < least:
                 raise InputError(f"{name} must be at least {least}, not {given}")
+        if not 0 <= self.target <= 1:
+            raise InputError(f"--target is an accuracy between 0 and 1, not {self.target}")
         warm_up_seconds = warm_up(config, self.device)
         result = self._begun() or self._result(warm_up_seconds, time_steps(config, self.timed_steps, self.device))
         self._write(result)
@@ -118,13 +124,15 @@ class SpeedrunCommand:
     def _show(self, result: Result) -> None:
         a_step = result.values["milliseconds_a_step"].value
         table = Table(title=f"{self.preset} to {self.target:.0%} hold-out accuracy; a step takes {a_step:.1f} ms")
-        for heading in ("seed", "accuracy", "steps", "training s", "in all s", "ms a step", "TFLOP/s", "of the chip"):
+        units = ("training s", "in all s", "ms a step", "TFLOP/s", "of the chip")
+        for heading in ("seed", "passed", "accuracy", "steps", *units):
             table.add_column(heading, justify="right")
         for run in result.details["runs"]:
             accuracy = "{value:.2%} [{low:.2%}, {high:.2%}]".format(**run["accuracy"])
             times = [f"{run[name]:.1f}" for name in ("training_seconds", "seconds_in_all", "milliseconds_a_step")]
             share = "" if run["share_of_chip"] is None else f"{run['share_of_chip']:.0%}"
             table.add_row(
-                str(run["seed"]), accuracy, str(run["steps"]), *times, f"{run['flops_a_second'] / 1e12:.1f}", share
+                *(str(run["seed"]), "yes" if run["passed"] else "no", accuracy, str(run["steps"]), *times),
+                *(f"{run['flops_a_second'] / 1e12:.1f}", share),
             )
         Console().print(table)

@@ -9,8 +9,9 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import tyro
 
-from icalgebra.cli.common import MaybePath, MaybeText
+from icalgebra.cli.common import MaybePath, MaybeText, read_table
 from icalgebra.errors import InputError
+from icalgebra.structures import split_names
 from icalgebra.train import TrainConfig, preset, train
 from icalgebra.train.loop import TrainResult
 from icalgebra.train.presets import PRESETS
@@ -49,6 +50,8 @@ class Train(Overrides):
     """Train a model: a preset, with any field changed, or go on with a run."""
 
     preset: PresetName = None
+    table: MaybePath = None
+    """A Cayley table of your own (CSV or JSON), added to --structures or used alone."""
     out: MaybePath = None
     """The new run folder: config.json, metrics.jsonl, checkpoints."""
     resume: MaybePath = None
@@ -62,7 +65,7 @@ class Train(Overrides):
 
     def run(self) -> None:
         changes = {item.name: getattr(self, item.name) for item in fields(TrainConfig)}
-        changes = {name: value for name, value in changes.items() if value is not None}
+        changes = {name: value for name, value in changes.items() if value is not None} | self._structures()
         if self.resume is not None:
             if changes or self.preset or self.config or self.out:
                 raise InputError("--resume goes on with the run's own config: give it nothing but --device")
@@ -70,6 +73,12 @@ class Train(Overrides):
         else:
             result = train(self._chosen().with_changes(**changes), self._out(), device=self.device, progress=True)
         self._print(result)
+
+    def _structures(self) -> dict[str, tuple[str, ...]]:
+        """Names, with blanks or commas between them; the user's own table is written out, so that the config has it."""
+        named = split_names(",".join(self.structures or ()))
+        own = (read_table(self.table).written_out,) if self.table is not None else ()
+        return {"structures": named + own} if self.structures is not None or own else {}
 
     def _chosen(self) -> TrainConfig:
         if self.preset is not None and self.config is None:

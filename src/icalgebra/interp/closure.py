@@ -8,6 +8,7 @@ variables can be meant, each inside the next; all of them contain x:
     seen       the members of x's structure that stand somewhere before (the paper's set)
     members    the whole structure of x: what the true law is uniform over
 
+Logits are those of the variables alone; the running evaluation (train.evaluation) lets ',' and '=' compete.
 `other` is the control: what has been seen of another structure of the same sequence (empty where there is none).
 """
 

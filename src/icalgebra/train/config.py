@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -164,6 +165,8 @@ def _checked(name: str, value: Any, kind: Any) -> Any:
         return tuple(_checked(name, item, get_args(kind)[0]) for item in value)
     if kind is float and type(value) is int:
         return float(value)
+    if kind is float and type(value) is float and not math.isfinite(value):
+        raise InputError(f"{name} must be a finite number, not {value}")
     if type(value) is not kind:
         raise InputError(f"{name} must be of type {getattr(kind, '__name__', kind)}, not {value!r}")
     return value

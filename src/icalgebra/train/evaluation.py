@@ -4,7 +4,8 @@ holdout, holdout_reserved_identity, holdout_unshuffled, copy, commute, identity,
                     accuracy on that distribution at the run's number of facts
 holdout/25          hold-out accuracy at 25 facts
 closure_top_k, _1   at the query's left slot: are the K highest logits the K members seen so far of the left
-                    variable's structure; is the highest one of them
+                    variable's structure; is the highest one of them. All tokens compete, ',' and '=' too
+                    (interp.closure asks about the variables alone)
 structural          accuracy of ',' and '=' on training sequences
 loss/left …         loss of the tokens of each slot, in nats
 """

@@ -25,7 +25,7 @@ from icalgebra.train.progress import live_progress
 from icalgebra.train.run import RunFolder
 from icalgebra.train.schedule import share_of_peak
 from icalgebra.train.step import Learner, autocast
-from icalgebra.train.trackers import tracker
+from icalgebra.train.trackers import check_installed, tracker
 
 Record = dict[str, Any]
 Callback = Callable[[Record, Transformer], bool | None]
@@ -78,6 +78,7 @@ def _run_folder(
     assert config is not None
     if out is None:
         return None
+    check_installed(config)
     run = RunFolder.create(Path(out), config) if ranks.leads else RunFolder(Path(out), config)
     ranks.wait()
     return run

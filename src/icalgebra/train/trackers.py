@@ -15,6 +15,15 @@ Record = dict[str, Any]
 Tracker = tuple[Callable[[Record], None], Callable[[], None]]  # what takes a record, and what ends it
 
 
+MODULES = {"wandb": "wandb", "trackio": "trackio", "tensorboard": "torch.utils.tensorboard"}
+
+
+def check_installed(config: TrainConfig) -> None:
+    """Before a run folder is made: one that cannot be tracked would be in the way of the next try."""
+    if config.tracker != "none":
+        _module(config.tracker)
+
+
 @contextmanager
 def tracker(config: TrainConfig, run: Path | None) -> Iterator[Callable[[Record], None]]:
     """Where the records of a run folder go besides the file: a function of one record, for as long as the run lasts."""
@@ -29,18 +38,18 @@ def tracker(config: TrainConfig, run: Path | None) -> Iterator[Callable[[Record]
 
 
 def _wandb(config: TrainConfig, run: Path) -> Tracker:
-    session = _module("wandb", "wandb").init(project="icalgebra", name=run.name, config=config.to_dict(), dir=str(run))
+    session = _module("wandb").init(project="icalgebra", name=run.name, config=config.to_dict(), dir=str(run))
     return lambda record: session.log(_numbers(record), step=record["step"]), session.finish
 
 
 def _trackio(config: TrainConfig, run: Path) -> Tracker:
-    trackio = _module("trackio", "trackio")
+    trackio = _module("trackio")
     trackio.init(project="icalgebra", name=run.name, config=config.to_dict())
     return lambda record: trackio.log(_numbers(record), step=record["step"]), trackio.finish
 
 
 def _tensorboard(config: TrainConfig, run: Path) -> Tracker:
-    writer = _module("torch.utils.tensorboard", "tensorboard").SummaryWriter(str(run / "tensorboard"))
+    writer = _module("tensorboard").SummaryWriter(str(run / "tensorboard"))
 
     def log(record: Record) -> None:
         for name, value in _numbers(record).items():
@@ -49,11 +58,11 @@ def _tensorboard(config: TrainConfig, run: Path) -> Tracker:
     return log, writer.close
 
 
-def _module(module: str, package: str) -> Any:
+def _module(name: str) -> Any:
     try:
-        return import_module(module)
+        return import_module(MODULES[name])
     except ImportError as error:
-        raise InputError(f"the tracker {package} is not installed; pip install {package}") from error
+        raise InputError(f"the tracker {name} is not installed; pip install {name}") from error
 
 
 def _numbers(record: Record) -> dict[str, float]:
