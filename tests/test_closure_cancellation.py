@@ -13,10 +13,12 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from helpers import blocks, parse
 from icalgebra.claims import load_claims
 from icalgebra.cli import main
+from icalgebra.cli.interp import _beside_published
 from icalgebra.distributions import sample
 from icalgebra.errors import InputError
 from icalgebra.evaluate_by_facts import logits_at_every_fact
@@ -383,10 +385,23 @@ def test_the_command_writes_figures_and_json(
     with pytest.raises(SystemExit) as ended:
         main(["interp", name, str(tmp_path / "run"), "--out", str(tmp_path / "out"), "--device", "cpu"])
     assert ended.value.code == 0
-    assert "differs" in capsys.readouterr().out
+    assert "not judged" in capsys.readouterr().out  # its world is not the paper's
     (section,) = [section for section in SECTIONS if section.experiment == name]
     wanted = {f"{name}.json", *(f"{name}-{figure}.svg" for figure in section.figures)}
     assert {path.name for path in (tmp_path / "out").iterdir()} == wanted
+
+
+def test_a_model_of_another_world_is_shown_beside_the_paper_and_not_judged(
+    results: dict[str, Result], capsys: pytest.CaptureFixture[str]
+) -> None:
+    papers = replace(results["closure"], config={"world": World().to_dict()})
+    for result, judged in ((papers, True), (results["closure"], False)):
+        Console(width=200).print(_beside_published(result))
+        out = capsys.readouterr().out
+        assert "L1.top1" in out
+        assert ("not judged" not in out) == judged
+        assert ("its world is not the paper's" not in out) == judged
+        assert ("differs" in out) == judged
 
 
 def _page(results: dict[str, Result], folder: Path) -> str:

@@ -405,8 +405,10 @@ OTHER = World(("C3", "C4"), n_variables=8).to_dict()
         ({"training": PRESETS["fast"].to_dict()}, True),
         ({"world": OTHER}, False),
         ({"world": {**World().to_dict(), "p_mix": 0.3}}, False),
+        ({"world": {"structures": list(PAPER_STRUCTURES)}}, True),  # a sweep does not tell what it varies
+        ({"world": {"structures": [["C3"], ["C4"]]}}, False),
         ({"training": PRESETS["tiny"].to_dict()}, False),
-        ({}, True),  # data, or a sweep
+        ({}, True),  # data
     ],
 )
 def test_a_model_of_another_world_is_no_witness(tmp_path: Path, config: dict, witness: bool) -> None:

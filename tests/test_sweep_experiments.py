@@ -14,7 +14,7 @@ from icalgebra.errors import InputError
 from icalgebra.experiments import architecture, mixing
 from icalgebra.experiments.architecture import labels, published_table
 from icalgebra.experiments.subject import Runs
-from icalgebra.experiments.sweeps import finished_rows, later
+from icalgebra.experiments.sweeps import finished_rows, later, world_of
 from icalgebra.experiments.values import across_seeds
 from icalgebra.files import write_json
 from icalgebra.oracle.floors import slot_floors
@@ -23,6 +23,7 @@ from icalgebra.results import Result, read_result, write_result
 from icalgebra.statistics import Estimate, proportion
 from icalgebra.sweep.manifest import Entry
 from icalgebra.train import TrainConfig
+from icalgebra.world import World
 from sweep_helpers import COURSE
 from training_helpers import MICRO
 
@@ -112,7 +113,17 @@ def test_a_recipe_that_trains_narrow_models_differs(tmp_path: Path) -> None:
     found = verdicts(result)
     assert [found[f"S1.{name}"] for name in ("d128", "d256", "layers")] == ["differs"] * 3
     assert [found[f"S1.{name}"] for name in ("d512", "heads")] == ["not measured"] * 2
-    assert "belongs to the published recipe" in page_of(result, tmp_path)
+    html = page_of(result, tmp_path)
+    assert "belongs to the published recipe" in html
+    assert result.of_papers_world
+    assert "why:" not in html  # the reasons are about our own sweep
+
+
+def test_the_world_of_a_sweep_is_told_without_what_it_varies() -> None:
+    rows = [row(TrainConfig(p_mix=p), 0.9, None) for p in (0.0, 1.0)]
+    whole = World().to_dict()
+    assert world_of(rows, "p_mix") == {key: value for key, value in whole.items() if key != "p_mix"}
+    assert world_of(rows) == {**whole, "p_mix": [0.0, 1.0]}
 
 
 def test_steps_of_unequal_schedules_are_not_compared(tmp_path: Path) -> None:
@@ -277,3 +288,7 @@ def test_a_real_sweep_of_mixing_comes_to_the_page(tmp_path: Path, monkeypatch: p
     result = read_result(tmp_path / "page/results/quick/out/mixing.json")
     assert {"p0.own.holdout", "p1.p7.holdout", "one_beats_zero"} <= set(result.values)
     assert result.values["p0.regret"].value > 0
+    html = (tmp_path / "page/report.html").read_text()
+    assert "Its world is not the paper's" in html
+    assert "nan" not in html
+    assert not {"<b>1</b> reproduced", "<b>1</b> differ"} & set(html.splitlines())

@@ -22,6 +22,7 @@ from icalgebra import __version__
 from icalgebra.errors import InputError
 from icalgebra.files import read_json, write_json
 from icalgebra.statistics import Estimate, mean, proportion
+from icalgebra.world import World
 
 DIGITS = 5
 TIERS = ("full", "quick")
@@ -76,6 +77,17 @@ class Result:
     details: dict[str, Any] = field(default_factory=dict)
     model_hash: str | None = None
     provenance: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def of_papers_world(self) -> bool:
+        """Models of a world of their own are shown, but are no witnesses for the paper's claims.
+
+        Results about the data alone tell no world; what a sweep varies is not told, either.
+        """
+        told = self.config.get("world", self.config.get("training", {}))
+        papers = World().to_dict()
+        alike = sorted(map(str, told.get("structures", papers["structures"]))) == sorted(papers["structures"])
+        return alike and all(told.get(key, papers[key]) == papers[key] for key in papers if key != "structures")
 
     def to_dict(self) -> dict[str, Any]:
         plain = {**vars(self)}

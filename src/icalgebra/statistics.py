@@ -18,6 +18,9 @@ class Estimate:
     high: float
     n: int
 
+    def __str__(self) -> str:
+        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}], n = {self.n}"
+
     def scaled(self, factor: float | int) -> Estimate:
         return Estimate(self.value * factor, self.low * factor, self.high * factor, self.n)
 

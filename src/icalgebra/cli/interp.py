@@ -75,6 +75,7 @@ def _roles(result: Result) -> Table:
 
 def _beside_published(result: Result) -> Table:
     table = Table("claim", "what", "published", "ours", "95 % interval", "verdict", title=f"{result.model}")
+    notes: list[str] = []
     for claim in load_claims():
         ours = claim.measure(result) if claim.experiment == result.experiment else None
         if ours is not None:
@@ -85,6 +86,10 @@ def _beside_published(result: Result) -> Table:
                 f"{claim.published} {claim.unit}",
                 f"{ours.value:.2f}",
                 interval,
-                claim.verdict(ours),
+                claim.verdict(ours) if result.of_papers_world else "not judged",
             )
+            notes += [f"{claim.id}: {claim.note}"] if claim.note else []
+    if not result.of_papers_world:
+        notes = ["its world is not the paper's: shown, not judged"]
+    table.caption = "\n".join(notes)
     return table

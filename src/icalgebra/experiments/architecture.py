@@ -28,6 +28,7 @@ from icalgebra.experiments.sweeps import (
     read_in_bf16,
     skills_of,
     told,
+    world_of,
 )
 from icalgebra.experiments.values import holds
 from icalgebra.results import Result, reproduce_command
@@ -56,7 +57,8 @@ def run(tier: str, seed: int, runs: Runs) -> Result:
         "one_recipe": one_recipe(used),
         "devices": devices(used),
     }
-    config = {"recipes": [{"setting": setting_of(row), **told(row)["recipe"]} for row in rows]}
+    recipes = [{"setting": setting_of(row), **told(row)["recipe"]} for row in rows]
+    config = {"recipes": recipes, "world": world_of(rows)}
     command = reproduce_command("architecture", tier, seed, runs.given)
     return Result("architecture", tier, runs.name, seed, config, command, values, {}, details)
 

@@ -31,6 +31,7 @@ from icalgebra.experiments.sweeps import (
     skills_of,
     steps_to,
     told,
+    world_of,
 )
 from icalgebra.experiments.values import holds
 from icalgebra.oracle.floors import slot_floors
@@ -62,7 +63,8 @@ def run(tier: str, seed: int, runs: Runs, n: int) -> Result:
         "devices": devices(rows),
         "in_bf16": [f"{p:g}" for p, found in by_mix.items() if read_in_bf16(found)],
     }
-    config = {"n": n, "recipes": [{"p_mix": row["config"]["p_mix"], **told(row)["recipe"]} for row in rows]}
+    recipes = [{"p_mix": row["config"]["p_mix"], **told(row)["recipe"]} for row in rows]
+    config = {"n": n, "recipes": recipes, "world": world_of(rows, "p_mix")}
     command = reproduce_command("mixing", tier, seed, runs.given)
     return Result("mixing", tier, runs.name, seed, config, command, values, {}, details)
 

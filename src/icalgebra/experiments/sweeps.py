@@ -108,6 +108,13 @@ def told(row: Row) -> dict[str, Any]:
     }
 
 
+def world_of(rows: Sequence[Row], varied: str = "") -> dict[str, Any]:
+    """The world of all runs, without what the sweep varies; a list where they differ in something else."""
+    worlds = [TrainConfig.from_dict(row["config"]).world.to_dict() for row in rows]
+    found = {key: [world[key] for world in worlds] for key in worlds[0] if key != varied}
+    return {key: values[0] if all(value == values[0] for value in values) else values for key, values in found.items()}
+
+
 def devices(rows: Sequence[Row]) -> list[str]:
     """Where the runs were trained, as far as their tables say."""
     return sorted({row["clock"]["device"] for row in rows if "device" in row["clock"]})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from markupsafe import Markup
@@ -16,12 +17,12 @@ ABSENT = Markup('<em class="absent">not measured</em>')
 
 
 def number(estimate: Estimate, unit: str = "", interval: bool = True) -> str:
-    """'68.1 % [67.6, 68.5]'"""
+    """'68.1 % [67.6, 68.5]'; one observation has no interval."""
     digits = {"%": 1, "points": 1, "steps": 0, "nats": 3}.get(unit, 2)
     value, low, high = (_rounded(x, digits) for x in (estimate.value, estimate.low, estimate.high))
     bounds = f' <span class="interval">[{low}, {high}]</span>'
     written = f"\N{NO-BREAK SPACE}{unit}" if unit in IN_HUNDREDTHS else ""
-    return value + written + (bounds if interval else "")
+    return value + written + (bounds if interval and not math.isnan(estimate.low + estimate.high) else "")
 
 
 def _rounded(value: float, digits: int) -> str:

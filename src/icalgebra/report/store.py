@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from icalgebra.claims import Claim, Verdict
 from icalgebra.report.sections import SECTIONS
 from icalgebra.results import Result, read_results, result_path
 from icalgebra.statistics import Estimate
-from icalgebra.world import World
 
 SEED = "-seed"  # in the name of a committed run beside others of its kind: shown in tables of several models alone
+EXPLAINED = ("data", "small")  # what the claims' reasons are about, besides committed results
 THIS_RUN, EARLIER, COMMITTED = "this run", "an earlier run", "committed"
 
 
@@ -30,27 +29,17 @@ class Stored:
     origin: str
 
     @property
-    def of_papers_world(self) -> bool:
-        """Models of a world of their own are shown, but are no witnesses for the paper's claims."""
-        config = self.result.config
-        told = config.get("world", config.get("training"))  # results about data, or about sweeps, tell none
-        return told is None or _world(told) == _world(World().to_dict())
-
-    @property
     def has_own_place(self) -> bool:
         """On the page, and among the witnesses: what was asked for has one, whatever the model's name."""
         return self.origin != COMMITTED or SEED not in self.result.model
 
 
-def _world(told: dict[str, Any]) -> list[Any]:
-    """What makes a world, from its own settings or a training's; the order of its structures does not."""
-    rest = [told.get(key) for key in ("n_variables", "p_mix", "d2", "reserved", "draw")]
-    return [sorted(map(str, told.get("structures", ()))), *rest]
-
-
 @dataclass(frozen=True)
 class Judged:
-    """A claim with our value for one model; `counts`: no better evidence about this model is at hand."""
+    """A claim with our value for one model.
+
+    counts: no better evidence about this model is at hand. explained: the claim's reason speaks of this model.
+    """
 
     claim: Claim
     model: str
@@ -58,6 +47,7 @@ class Judged:
     verdict: Verdict
     origin: str
     counts: bool = True
+    explained: bool = True
 
 
 class Store:
@@ -92,7 +82,7 @@ class Store:
     def models(self, experiment: str) -> list[str]:
         """The models that have results for an experiment."""
         found = {model: held[0] for (name, model), held in self._found.items() if name == experiment}
-        return sorted(found, key=lambda model: place(model, not found[model].of_papers_world))
+        return sorted(found, key=lambda model: place(model, not found[model].result.of_papers_world))
 
     def all(self) -> list[Stored]:
         return [held[0] for held in self._found.values()]
@@ -101,14 +91,14 @@ class Store:
         """The same without models of other worlds, and without what is incomplete, by experiment and model."""
         part = Store(None, None)
         part._found = {
-            key: held for key, held in self._found.items() if held[0].of_papers_world and key not in incomplete
+            key: held for key, held in self._found.items() if held[0].result.of_papers_world and key not in incomplete
         }
         return part
 
     def witnesses(self, experiment: str) -> list[str]:
         """Models that speak for the paper's claims: of its world, with a place of their own on the page."""
         found = {model: self._found[experiment, model][0] for model in self.models(experiment)}
-        return [model for model, first in found.items() if first.of_papers_world and first.has_own_place]
+        return [model for model, first in found.items() if first.result.of_papers_world and first.has_own_place]
 
     def judge(self, claim: Claim) -> list[Judged]:
         """The claim's verdict for every model its experiment was run on; once as not measured where there is none."""
@@ -121,11 +111,11 @@ class Store:
         judged = [self._judged(claim, item, item is best) for item in self._found[claim.experiment, model]]
         return [item for item in judged if item.ours is not None] or [item for item in judged if item.counts]
 
-    @staticmethod
-    def _judged(claim: Claim, stored: Stored, counts: bool) -> Judged:
-        ours = claim.measure(stored.result)
+    def _judged(self, claim: Claim, stored: Stored, counts: bool) -> Judged:
+        model, ours = stored.result.model, claim.measure(stored.result)
         origin = f"{stored.origin}, {stored.result.tier} tier"
-        return Judged(claim, stored.result.model, ours, claim.verdict(ours), origin, counts)
+        committed = any(other.origin == COMMITTED for other in self._found[claim.experiment, model])
+        return Judged(claim, model, ours, claim.verdict(ours), origin, counts, committed or model in EXPLAINED)
 
 
 def _fresh(folder: Path, written: Collection[Path] | None) -> list[Stored]:
