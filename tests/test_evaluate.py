@@ -126,6 +126,21 @@ def test_a_model_is_trained_on_a_table_of_ones_own(tmp_path: Path, capsys: pytes
     assert train(resume=tmp_path / "run", device="cpu").step == 2
 
 
+def test_who_interrupts_a_run_is_told_how_to_go_on(tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(MICRO.to_dict()))
+    run = tmp_path / "run"
+
+    def pressed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("icalgebra.train.loop.Trainer._report", pressed)  # in the first step
+        with pytest.raises(SystemExit, match="130"):
+            main(["train", "--config", str(tmp_path / "config.json"), "--out", str(run), "--device", "cpu"])
+    assert f"icalgebra train --resume {run} goes on" in capsys.readouterr().err
+    assert train(resume=run, device="cpu").step == MICRO.steps
+
+
 PREDICTORS = {
     "a mechanism": lambda: icalgebra.solver("cancel"),
     "the oracle": lambda: icalgebra.oracle_predictor(icalgebra.World()),

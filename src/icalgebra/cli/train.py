@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import dataclass, field, fields, make_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
@@ -71,8 +72,16 @@ class Train(Overrides):
                 raise InputError("--resume goes on with the run's own config: give it nothing but --device")
             result = train(resume=self.resume, device=self.device, progress=True)
         else:
-            result = train(self._chosen().with_changes(**changes), self._out(), device=self.device, progress=True)
+            result = self._started(self._chosen().with_changes(**changes), self._out())
         self._print(result)
+
+    def _started(self, config: TrainConfig, out: Path) -> TrainResult:
+        try:
+            return train(config, out, device=self.device, progress=True)
+        except KeyboardInterrupt:
+            if (out / "config.json").exists():
+                print(f"icalgebra: what is done is kept; icalgebra train --resume {out} goes on", file=sys.stderr)
+            raise
 
     def _structures(self) -> dict[str, tuple[str, ...]]:
         """Names, with blanks or commas between them; the user's own table is written out, so that the config has it."""
