@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import torch
+import torch._inductor.config
 
 from icalgebra.files import write_json
 from icalgebra.train import preset
@@ -27,15 +28,18 @@ VARIANTS = {
     "small_short60": ("small", {**WATCH, "steps": 2000, "short_facts": 60, "short_steps": 500}),
     "sprint_time": ("sprint", {**QUIET, "steps": 200}),
     "sprint_time_float8": ("sprint", {**QUIET, "steps": 200, "float8": True}),
+    "sprint_time_combined": ("sprint", {**QUIET, "steps": 200}),  # small kernels side by side in one launch
     "sprint_lr20": ("sprint", {**WATCH, "seed": 1, "muon_lr": 0.02, "lr": 1e-3}),
     "sprint_lr20_fp32": ("sprint", {**WATCH, "seed": 1, "muon_lr": 0.02, "lr": 1e-3, "residual": "fp32"}),
     "sprint_b128": ("sprint", {**WATCH, "steps": 3040, "batch_size": 128, "muon_lr": 0.02, "lr": 1e-3}),
+    "sprint_mlp512": ("sprint", {**WATCH, "steps": 7000, "d_mlp": 512, "muon_lr": 0.02, "lr": 1e-3}),
     "small_b256": ("small", {**WATCH, "steps": 1500, "batch_size": 256}),
 }
 
 
 def run(name: str) -> dict:
     base, changes = VARIANTS[name]
+    torch._inductor.config.combo_kernels = name.endswith("_combined")
     config = preset(base).with_changes(**changes)
     begun = time.perf_counter()
     warm_up(config, None)

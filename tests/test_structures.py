@@ -338,7 +338,9 @@ def test_a_table_written_out_is_a_name(rows):
     assert split_names(f"C3,{mine.written_out}") == ("C3", mine.written_out)
 
 
-@pytest.mark.parametrize("name", ["mine[0 1|1]", "mine[0 1]", "mine[0 2|1 0]", "mine[|]", "mine[ ]"])
+@pytest.mark.parametrize(
+    "name", ["mine[0 1|1]", "mine[0 1]", "mine[0 2|1 0]", "mine[|]", "mine[ ]", "mine[99999999999999999999]"]
+)
 def test_a_table_written_out_wrongly_is_refused(name):
     with pytest.raises(InputError, match="mine: a table"):
         structure(name)

@@ -219,7 +219,7 @@ def _table(name: str, text: str) -> np.ndarray:
     rows = [row.split() for row in text.split("|")]
     if any(len(row) != len(rows) for row in rows):
         raise InputError(f"{name}: a table of {len(rows)} rows has {len(rows)} numbers in each")
-    return np.array(rows, dtype=object).astype(np.int64)
+    return np.array([[min(int(cell), len(rows)) for cell in row] for row in rows])  # whatever its size, too large
 
 
 def split_names(text: str) -> tuple[str, ...]:

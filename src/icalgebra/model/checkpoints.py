@@ -172,8 +172,9 @@ def newest_checkpoint(
 
 def load_model(source: str | Path = "small", device: str | torch.device = "cpu") -> Transformer:
     """A model to call, in evaluation mode: "small", a run folder, a checkpoint folder or a .safetensors file."""
+    found = find_checkpoint(source)
     try:
-        return find_checkpoint(source).model(device)
+        return found.model(device)
     except (RuntimeError, AssertionError) as error:  # as torch was built, or as the machine is
         raise InputError(f"torch cannot use the device {str(device)!r} on this machine; 'cpu' always works") from error
 
