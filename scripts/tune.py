@@ -28,7 +28,8 @@ VARIANTS = {
     "small_short60": ("small", {**WATCH, "steps": 2000, "short_facts": 60, "short_steps": 500}),
     "sprint_time": ("sprint", {**QUIET, "steps": 200}),
     "sprint_time_float8": ("sprint", {**QUIET, "steps": 200, "float8": True}),
-    "sprint_time_combined": ("sprint", {**QUIET, "steps": 200}),  # small kernels side by side in one launch
+    "sprint_time_combined": ("sprint", {**QUIET, "steps": 200}),
+    "sprint_time_searched": ("sprint", {**QUIET, "steps": 200}),
     "sprint_lr20": ("sprint", {**WATCH, "seed": 1, "muon_lr": 0.02, "lr": 1e-3}),
     "sprint_lr20_fp32": ("sprint", {**WATCH, "seed": 1, "muon_lr": 0.02, "lr": 1e-3, "residual": "fp32"}),
     "sprint_b128": ("sprint", {**WATCH, "steps": 3040, "batch_size": 128, "muon_lr": 0.02, "lr": 1e-3}),
@@ -36,10 +37,15 @@ VARIANTS = {
     "small_b256": ("small", {**WATCH, "steps": 1500, "batch_size": 256}),
 }
 
+# name -> settings of the compiler
+COMPILED = {
+    "sprint_time_combined": {"combo_kernels": True},  # small kernels side by side in one launch
+    "sprint_time_searched": {"max_autotune_gemm": True},  # products with what follows them in one kernel, if faster
+}
+
 
 def run(name: str) -> dict:
     base, changes = VARIANTS[name]
-    torch._inductor.config.combo_kernels = name.endswith("_combined")
     config = preset(base).with_changes(**changes)
     begun = time.perf_counter()
     warm_up(config, None)
@@ -70,7 +76,8 @@ def main() -> None:
     results = {"matrix_tflops": matrix_rate(torch.device("cuda")) / 1e12 if torch.cuda.is_available() else 0}
     for name in sys.argv[2:] or VARIANTS:
         try:
-            results[name] = run(name)
+            with torch._inductor.config.patch(COMPILED.get(name, {})):
+                results[name] = run(name)
         except Exception as error:  # one variant's failure is a finding, not the end
             results[name] = {"error": f"{type(error).__name__}: {error}"[:500]}
         brief = {k: v for k, v in results[name].items() if k != "curve"}
