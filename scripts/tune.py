@@ -33,7 +33,6 @@ VARIANTS = {
     "sprint_lr20": ("sprint", {**WATCH, "seed": 1, "muon_lr": 0.02, "lr": 1e-3}),
     "sprint_lr20_fp32": ("sprint", {**WATCH, "seed": 1, "muon_lr": 0.02, "lr": 1e-3, "residual": "fp32"}),
     "sprint_b128": ("sprint", {**WATCH, "steps": 3040, "batch_size": 128, "muon_lr": 0.02, "lr": 1e-3}),
-    "sprint_mlp512": ("sprint", {**WATCH, "steps": 7000, "d_mlp": 512, "muon_lr": 0.02, "lr": 1e-3}),
     "small_b256": ("small", {**WATCH, "steps": 1500, "batch_size": 256}),
 }
 
