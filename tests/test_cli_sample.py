@@ -209,7 +209,8 @@ BAD = {
 @pytest.mark.parametrize("arguments, reason", BAD.values(), ids=BAD)
 def test_bad_input_is_one_line_and_exit_code_2(run, tmp_path, monkeypatch, arguments, reason):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "other" / "thing").mkdir(parents=True)
+    (tmp_path / "folder" / "other" / "thing" / "data.json").write_text("{}")
     (tmp_path / "bad.csv").write_text("0,1\n1,5\n")
     code, out, err = run(*arguments)
     assert code == 2

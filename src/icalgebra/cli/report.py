@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from icalgebra.errors import InputError
+from icalgebra.results import TIERS
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Report:
 
         if not self.results.is_dir():
             raise InputError(f"no folder {self.results}; give --results FOLDER, or measure with icalgebra reproduce")
-        if not list(self.results.glob("*/*/*.json")):
-            raise InputError(f"{self.results} holds no results (<tier>/<model>/<experiment>.json)")
+        if not any(path for tier in TIERS for path in self.results.glob(f"{tier}/*/*.json")):
+            raise InputError(f"{self.results} holds no results ({'|'.join(TIERS)}/<model>/<experiment>.json)")
         page = build_report(self.out, None, self.results)
         print(json.dumps({"report": str(page)}) if self.json else f"report: {page}")
