@@ -107,8 +107,27 @@ def test_the_loss_leaves_out_what_follows_the_last_token() -> None:
     model = Transformer(config.model)
     tokens = training_rows(config, 0, Ranks())
     whole = model(tokens.long())
-    plain = F.cross_entropy(whole[:, :-1].flatten(0, 1), tokens[:, 1:].long().flatten())
-    assert NextTokenLoss(model)(tokens).item() == pytest.approx(plain.item(), rel=1e-5)
+    expected = F.cross_entropy(whole[:, :-1].flatten(0, 1), tokens[:, 1:].long().flatten())
+    weighted, plain = NextTokenLoss(model)(tokens)
+    assert weighted.item() == pytest.approx(expected.item(), rel=1e-5)
+    assert plain.item() == pytest.approx(expected.item(), rel=1e-5)
+
+
+def test_a_weight_on_answers_counts_them_so_often_and_leaves_the_plain_loss() -> None:
+    config = preset("tiny").with_changes(n_facts=6)
+    model = Transformer(config.model)
+    tokens = training_rows(config, 0, Ranks())
+    logits, rows = model(tokens.long()), tokens.long().tolist()
+    counted = []
+    for row, found in zip(rows, logits.log_softmax(-1).tolist()):
+        for place in range(1, len(row)):
+            is_answer = row[place - 1] == config.world.vocabulary.equals
+            counted += [-found[place - 1][row[place]]] * (3 if is_answer else 1)
+    weighted, plain = NextTokenLoss(model, answer_weight=3.0)(tokens)
+    assert len(counted) == len(rows) * (29 + 2 * 6)
+    assert weighted.item() == pytest.approx(sum(counted) / len(counted), rel=1e-5)
+    assert plain.item() == NextTokenLoss(model)(tokens)[1].item() != weighted.item()
+    assert not plain.requires_grad
 
 
 def test_eight_bits_are_near_sixteen_and_so_are_their_gradients() -> None:

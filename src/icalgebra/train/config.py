@@ -48,6 +48,7 @@ class TrainConfig:
     lr: float = option(1e-3, "AdamW's peak learning rate")
     muon_lr: float = option(0.02, "Muon's peak learning rate")
     weight_decay: float = option(0.01, "on every parameter")
+    answer_weight: float = option(1.0, "weight of the answers in the loss, beside 1 of the other tokens")
     clip: float = option(1.0, "largest norm of the gradient; 0: no clipping")
     steps: int = option(4000, "length of the run and of the schedule")
     schedule: Literal["constant", "linear", "cosine"] = option("linear", "from the peak to zero")
@@ -79,7 +80,11 @@ class TrainConfig:
         low = [name for name in at_least_one if getattr(self, name) < 1]
         low += [name for name in ("n_facts", "eval_n") if getattr(self, name) < 2]
         counts = ("eval_every", "eval_points", "checkpoint_every", "ladder", "warmup", "short_steps")
-        low += [name for name in (*counts, "clip", "lr", "muon_lr", "weight_decay") if getattr(self, name) < 0]
+        low += [
+            name
+            for name in (*counts, "clip", "lr", "muon_lr", "weight_decay", "answer_weight")
+            if getattr(self, name) < 0
+        ]
         if low:
             raise InputError(f"{low[0]} is too small: {getattr(self, low[0])}")
         if self.short_steps and not 1 <= self.short_facts <= self.n_facts:

@@ -18,6 +18,7 @@ from icalgebra.model.transformer import Transformer
 from icalgebra.train.config import TrainConfig
 from icalgebra.train.distributed import Ranks
 from icalgebra.train.optimisers import Optimisers
+from icalgebra.vocabulary import EQUALS, FACT_LENGTH
 
 NOTHING = -100  # a target that is not counted
 EAGER_STEPS = 3  # at each shape of batch before it is recorded: compilation and the optimisers' state come first
@@ -30,22 +31,36 @@ def autocast(config: TrainConfig, device: torch.device) -> AbstractContextManage
 
 
 class NextTokenLoss(nn.Module):
-    """Mean loss over all tokens of a batch: what is compiled and, with several ranks, wrapped."""
+    """Mean loss over all tokens of a batch: with answers weighted, to learn from, and plain, to compare runs by.
 
-    def __init__(self, model: Transformer) -> None:
+    This is what is compiled and, with several ranks, wrapped.
+    """
+
+    weights: Tensor  # of what follows each token of a fact
+
+    def __init__(self, model: Transformer, answer_weight: float = 1.0) -> None:
         super().__init__()
         self.model = model
+        weights = torch.ones(FACT_LENGTH, device=model.unembedding.device)
+        weights[EQUALS] = answer_weight
+        self.register_buffer("weights", weights, persistent=False)
 
-    def forward(self, tokens: Tensor) -> Tensor:
+    def forward(self, tokens: Tensor) -> tuple[Tensor, Tensor]:
         tokens = tokens.long()  # they travel as bytes
         # The last token goes in as well, though nothing follows it: 1000 is a rounder number for kernels than 999.
         logits = self.model(tokens)
         targets = F.pad(tokens[:, 1:], (0, 1), value=NOTHING)
-        return F.cross_entropy(logits.flatten(0, 1).float(), targets.flatten(), ignore_index=NOTHING)
+        losses = F.cross_entropy(
+            logits.flatten(0, 1).float(), targets.flatten(), ignore_index=NOTHING, reduction="none"
+        ).view(-1, FACT_LENGTH)
+        rows, facts = tokens.shape[0], losses.shape[0]
+        weight = facts * self.weights.sum() - rows  # nothing follows the last token of a row
+        plain = losses.detach().sum() / (tokens.numel() - rows)
+        return (losses * self.weights).sum() / weight, plain
 
 
 class Learner:
-    """Calling it with a batch takes one step; the loss stays on the device."""
+    """Calling it with a batch takes one step; the plain loss comes back and stays on the device."""
 
     def __init__(
         self, model: Transformer, optimisers: Optimisers, config: TrainConfig, device: torch.device, ranks: Ranks
@@ -72,16 +87,16 @@ class Learner:
         total = torch.zeros((), device=self.device)
         for i, part in enumerate(parts):
             with self._synchronised_only_at(i == len(parts) - 1), autocast(self.config, self.device):
-                loss = self.loss(part) / len(parts)
-            loss.backward()
-            total += loss.detach()
+                weighted, plain = self.loss(part)
+            (weighted / len(parts)).backward()
+            total += plain / len(parts)
         if self.config.clip:
             nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
         self.optimisers.step()
         return total
 
     def _loss_module(self, ranks: Ranks) -> nn.Module:
-        loss: Any = NextTokenLoss(self.model)
+        loss: Any = NextTokenLoss(self.model, self.config.answer_weight)
         if self.config.compile != "none" and self.device.type == "cuda":
             loss = torch.compile(loss, dynamic=False, mode=self.config.compile)
         return DistributedDataParallel(loss) if ranks.size > 1 else loss
