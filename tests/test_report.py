@@ -371,7 +371,7 @@ def test_runs_that_differ_in_their_seed_stand_in_one_table(tmp_path: Path, undra
     for model in ("small", "small-seed1"):
         write_result(tmp_path / "results", replace(shipped, model=model))
     html = build_report(tmp_path, None, tmp_path / "results").read_text()
-    assert html.count("Are roles stable?") == html.count("<th>small-seed1</th>") == 1
+    assert html.count("Are roles stable?") == html.count("<td>small-seed1</td>") == 1
     assert html.count("<svg") == 2
     write_result(tmp_path / "alone", shipped)
     assert "Are roles stable?" not in build_report(tmp_path, None, tmp_path / "alone").read_text()
