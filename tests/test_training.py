@@ -138,6 +138,16 @@ def test_micro_batches_give_the_same_gradient(tmp_path: Path) -> None:
     assert losses(tmp_path / "one") == pytest.approx(losses(tmp_path / "four"), abs=1e-5)
 
 
+def test_a_weight_on_answers_changes_what_is_learned_and_not_how_it_is_logged(tmp_path: Path) -> None:
+    for name, weight in {"plain": 1.0, "weighted": 8.0}.items():
+        train(MICRO.with_changes(answer_weight=weight, log_every=1), tmp_path / name, device="cpu")
+    plain, weighted = losses(tmp_path / "plain"), losses(tmp_path / "weighted")
+    assert weighted[0] == plain[0]  # before the first step the models are the same
+    assert weighted[2:] != pytest.approx(plain[2:], abs=1e-4)
+    with pytest.raises(InputError, match="answer_weight is too small: -1"):
+        MICRO.with_changes(answer_weight=-1.0)
+
+
 def train_as_rank(rank: int, port: int, config: TrainConfig, out: Path) -> None:
     place = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": 2, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
     os.environ.update({name: str(value) for name, value in place.items()})
@@ -146,7 +156,7 @@ def train_as_rank(rank: int, port: int, config: TrainConfig, out: Path) -> None:
 
 
 def test_two_processes_agree_with_one(tmp_path: Path) -> None:
-    config = MICRO.with_changes(optimiser="adamw", steps=4, micro_batches=2)
+    config = MICRO.with_changes(optimiser="adamw", steps=4, micro_batches=2, answer_weight=3.0)
     alone = train(config, tmp_path / "alone", device="cpu")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
