@@ -251,3 +251,26 @@ def test_the_command_writes_its_result_after_every_seed(
     assert two.details["runs"][0] == one.details["runs"][0], "a later call goes on with the seeds not done"
     assert two.values["milliseconds_a_step"].n == 2
     assert json.loads(capsys.readouterr().out)["details"]["runs"] == two.details["runs"]
+
+
+def test_a_terminal_of_80_columns_holds_the_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of the committed result, so that nothing is trained."""
+    committed = Path(__file__).parents[1] / "results" / "full" / "sprint" / "speedrun.json"
+    told = read_result(committed).config["training"]
+    assert preset("sprint").is_told_by(told), "another recipe: measure it anew (this test would begin to)"
+    (tmp_path / "full" / "sprint").mkdir(parents=True)
+    (tmp_path / "full" / "sprint" / "speedrun.json").write_bytes(committed.read_bytes())
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit) as exit_:
+        main(["speedrun", "sprint", "--timed-steps", "200", "--out", str(tmp_path)])
+    assert not exit_.value.code
+    shown = capsys.readouterr().out
+    assert "…" not in shown
+    assert max(map(len, shown.splitlines())) <= 80
+    for run in read_result(committed).details["runs"]:
+        low, high = (f"{100 * run['accuracy'][end]:.2f}" for end in ("low", "high"))
+        assert f"[{low}, {high}]" in shown
+    kept = (tmp_path / "full" / "sprint" / "speedrun.json").read_bytes()
+    assert kept == committed.read_bytes(), "nothing was run, so nothing is written"

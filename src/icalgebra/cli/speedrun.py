@@ -62,11 +62,14 @@ class SpeedrunCommand:
                 raise InputError(f"{name} must be at least {least}, not {given}")
         if not 0 <= self.target <= 1:
             raise InputError(f"--target is an accuracy between 0 and 1, not {self.target}")
-        warm_up_seconds = warm_up(config, self.device)
-        result = self._begun() or self._result(warm_up_seconds, time_steps(config, self.timed_steps, self.device))
-        self._write(result)
-        done = [run["seed"] for run in result.details["runs"]]
-        for seed in [seed for seed in range(self.seed, self.seed + self.seeds) if seed not in done]:
+        result = self._begun()
+        done = [run["seed"] for run in result.details["runs"]] if result else []
+        left = [seed for seed in range(self.seed, self.seed + self.seeds) if seed not in done]
+        warm_up_seconds = warm_up(config, self.device) if left or not result else 0.0
+        if not result:
+            result = self._result(warm_up_seconds, time_steps(config, self.timed_steps, self.device))
+            self._write(result)
+        for seed in left:
             keep = self.keep / f"{self.preset}-seed{seed}" if self.keep else None
             run = speedrun(config.with_changes(seed=seed), self.target, self.n, self.device, keep, progress=True)
             result.details["runs"].append(run.to_dict())
@@ -124,15 +127,13 @@ class SpeedrunCommand:
     def _show(self, result: Result) -> None:
         a_step = result.values["milliseconds_a_step"].value
         table = Table(title=f"{self.preset} to {self.target:.0%} hold-out accuracy; a step takes {a_step:.1f} ms")
-        units = ("training s", "in all s", "ms a step", "TFLOP/s", "of the chip")
-        for heading in ("seed", "passed", "accuracy", "steps", *units):
-            table.add_column(heading, justify="right")
+        times_and_rate = ("training\ns", "in all\ns", "TFLOP/s\n(of chip)")  # in two lines: 80 columns hold the table
+        for heading in ("seed", "passed", "hold-out, %", "steps", *times_and_rate):
+            table.add_column(heading, justify="right", no_wrap=True)
         for run in result.details["runs"]:
-            accuracy = "{value:.2%} [{low:.2%}, {high:.2%}]".format(**run["accuracy"])
-            times = [f"{run[name]:.1f}" for name in ("training_seconds", "seconds_in_all", "milliseconds_a_step")]
-            share = "" if run["share_of_chip"] is None else f"{run['share_of_chip']:.0%}"
-            table.add_row(
-                *(str(run["seed"]), "yes" if run["passed"] else "no", accuracy, str(run["steps"]), *times),
-                *(f"{run['flops_a_second'] / 1e12:.1f}", share),
-            )
+            accuracy = "{:.2f} [{:.2f}, {:.2f}]".format(*(100 * run["accuracy"][k] for k in ("value", "low", "high")))
+            times = [f"{run[name]:.1f}" for name in ("training_seconds", "seconds_in_all")]
+            share = "" if run["share_of_chip"] is None else f" ({run['share_of_chip']:.0%})"
+            rate = f"{run['flops_a_second'] / 1e12:.3g}{share}"
+            table.add_row(str(run["seed"]), "yes" if run["passed"] else "no", accuracy, str(run["steps"]), *times, rate)
         Console().print(table)
