@@ -52,16 +52,8 @@ class SpeedrunCommand:
     """The result as one JSON object."""
 
     def run(self) -> None:
+        self._check()
         config = self._config()
-        for name, given, least in (
-            ("--n", self.n, 1),
-            ("--seeds", self.seeds, 0),
-            ("--timed-steps", self.timed_steps, 2 * BLOCK),
-        ):
-            if given < least:
-                raise InputError(f"{name} must be at least {least}, not {given}")
-        if not 0 <= self.target <= 1:
-            raise InputError(f"--target is an accuracy between 0 and 1, not {self.target}")
         result = self._begun()
         done = [run["seed"] for run in result.details["runs"]] if result else []
         left = [seed for seed in range(self.seed, self.seed + self.seeds) if seed not in done]
@@ -78,6 +70,14 @@ class SpeedrunCommand:
             print(json.dumps(result.to_dict()))
         else:
             self._show(result)
+
+    def _check(self) -> None:
+        least = {"--n": (self.n, 1), "--seeds": (self.seeds, 0), "--timed-steps": (self.timed_steps, 2 * BLOCK)}
+        for name, (given, lowest) in least.items():
+            if given < lowest:
+                raise InputError(f"{name} must be at least {lowest}, not {given}")
+        if not 0 <= self.target <= 1:
+            raise InputError(f"--target is an accuracy between 0 and 1, not {self.target}")
 
     def _config(self) -> TrainConfig:
         """The speedrun looks at the hold-out accuracy itself; a run that is kept has evaluations of its own too."""
