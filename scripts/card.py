@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from icalgebra.files import write_text
+from icalgebra.atomic_files import write_text
 from icalgebra.model.checkpoints import load_model
 
 

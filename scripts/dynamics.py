@@ -17,15 +17,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from icalgebra.experiments.course import Course, Scores, course_of, measured_roles
-from icalgebra.experiments.dynamics import summarised
+from icalgebra.experiments.dynamics.measure import summarised
+from icalgebra.experiments.shared.training_history import Scores, TrainingHistory, measured_roles, training_history
 from icalgebra.results import Result, provenance, read_result, result_path, write_result
 from icalgebra.train import TrainConfig, preset, train
 from icalgebra.train.distributed import choose_device, device_name
 from icalgebra.train.run import RunFolder
 
 
-def trained(config: TrainConfig, n_roles: int, role_n: int, device: str | None, keep: Path | None) -> Course:
+def trained(config: TrainConfig, n_roles: int, role_n: int, device: str | None, keep: Path | None) -> TrainingHistory:
     """One run from start to end, watched; `keep` is its run folder."""
     at = watched(config, n_roles)
     records: list[dict] = []
@@ -42,7 +42,7 @@ def trained(config: TrainConfig, n_roles: int, role_n: int, device: str | None, 
     if keep is not None:
         RunFolder.clear_unfinished(keep, config)
     train(config, keep, device=device, callback=watch)
-    return course_of(config, records, scores)
+    return training_history(config, records, scores)
 
 
 def watched(config: TrainConfig, n_roles: int) -> set[int]:
@@ -53,11 +53,11 @@ def watched(config: TrainConfig, n_roles: int) -> set[int]:
     return {steps[round((i + 1) * len(steps) / n_roles) - 1] for i in range(min(n_roles, len(steps)))}
 
 
-def kept(path: Path, config: TrainConfig) -> list[Course]:
+def kept(path: Path, config: TrainConfig) -> list[TrainingHistory]:
     """The runs that are done, whatever their seeds; those of other settings are not taken over."""
     if not path.exists():
         return []
-    courses = [Course.from_dict(run) for run in read_result(path).details["runs"]]
+    courses = [TrainingHistory.from_dict(run) for run in read_result(path).details["runs"]]
     return [course for course in courses if course.config == config.with_changes(seed=course.config.seed)]
 
 
@@ -97,7 +97,7 @@ def main() -> None:
     print(f"{path}: {len(kept(path, base))} runs, {time.perf_counter() - begun:.0f} s")
 
 
-def result(courses: list[Course], given: argparse.Namespace, seconds: float) -> Result:
+def result(courses: list[TrainingHistory], given: argparse.Namespace, seconds: float) -> Result:
     sizes = {"n": given.role_n, "n_facts": courses[0].config.n_facts}
     seeds = " ".join(str(course.config.seed) for course in courses)
     command = (

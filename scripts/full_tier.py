@@ -18,7 +18,7 @@ from pathlib import Path
 import torch
 
 from icalgebra.experiments import EXPERIMENTS, run_experiment
-from icalgebra.experiments.subject import load_subject, name_of
+from icalgebra.experiments.shared.loaded_model import load_with_config, name_of
 from icalgebra.results import result_path, write_result
 from icalgebra.train import PRESETS, preset, train
 from icalgebra.train.distributed import choose_device
@@ -45,7 +45,7 @@ def trained(model: str, device: str | None) -> None:
 def stage(out: Path, model: str, name: str, device: str | None, tier: str) -> None:
     torch.set_float32_matmul_precision("high" if name in MANY_PASSES else "highest")
     begun = time.perf_counter()
-    result = run_experiment(name, tier, 0, load_subject(model, choose_device(device)))
+    result = run_experiment(name, tier, 0, load_with_config(model, choose_device(device)))
     write_result(out, result)
     print(f"{model} {name}: {time.perf_counter() - begun:.0f} s", flush=True)
 

@@ -17,9 +17,9 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from brute_force import brute_force_posterior, joint_weights
-from icalgebra.distributions import sample
+from icalgebra.data.distributions import sample
+from icalgebra.language.world import World
 from icalgebra.oracle import judge
-from icalgebra.world import World
 
 WORLDS = {
     **{

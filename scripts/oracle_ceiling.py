@@ -11,10 +11,10 @@ import argparse
 
 import numpy as np
 
-from icalgebra.distributions import sample
+from icalgebra.data.distributions import sample
+from icalgebra.language.world import World
 from icalgebra.oracle import Ceiling, ceiling_hits, credit, judge
 from icalgebra.statistics import auc, mean
-from icalgebra.world import World
 
 CONTEXTS = (1, 3, 5, 10, 20, 30, 50)
 SETTINGS = (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from icalgebra.figures import svg
-from icalgebra.figures.model_coverage import over_mechanisms
-from icalgebra.files import write_text
+from icalgebra.atomic_files import write_text
+from icalgebra.experiments.model_coverage.figures import over_mechanisms
+from icalgebra.plotting import svg
 from icalgebra.results import read_result
 
 ROOT = Path(__file__).parents[1]

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import torch
 
+from icalgebra.atomic_files import write_json
 from icalgebra.errors import InputError
-from icalgebra.evaluate import accuracy
-from icalgebra.files import write_json
+from icalgebra.model.accuracy import accuracy
 from icalgebra.model.checkpoints import as_predictor, load_model, write_checkpoint
 from icalgebra.train import preset, train
 from icalgebra.train.evaluation import HOLDOUTS, SKILLS

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 
-from icalgebra.files import write_json
+from icalgebra.atomic_files import write_json
 from icalgebra.train import preset
 from icalgebra.train.loop import train
 from icalgebra.train.speedrun import flops_before, fresh_accuracy, matrix_rate, warm_up

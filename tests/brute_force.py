@@ -9,7 +9,7 @@ from itertools import permutations
 
 import numpy as np
 
-from icalgebra.world import World
+from icalgebra.language.world import World
 
 
 def lists_of_structures(world: World) -> Iterator[tuple[tuple[int, ...], Fraction]]:

@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
+from icalgebra.algebra.structures import structure
 from icalgebra.cli import main
-from icalgebra.distributions import DISTRIBUTIONS, sample
+from icalgebra.data.distributions import DISTRIBUTIONS, sample
 from icalgebra.errors import InputError
-from icalgebra.sequences import Sequences
-from icalgebra.structures import structure
-from icalgebra.world import World
+from icalgebra.language.sequences import Sequences
+from icalgebra.language.world import World
 
 ROOT = Path(__file__).parents[1]
 DATA = Path(__file__).parent / "data"

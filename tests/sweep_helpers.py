@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from icalgebra.atomic_files import write_json
 from icalgebra.cli import main
-from icalgebra.files import write_json
 from icalgebra.sweep import Entry, Status, load_sweep
 from training_helpers import MICRO
 

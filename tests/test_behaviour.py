@@ -11,29 +11,34 @@ from typing import Any
 import numpy as np
 import pytest
 
+from icalgebra.algebra.structures import structure
 from icalgebra.claims import load_claims
-from icalgebra.distributions import sample
+from icalgebra.data.distributions import sample
 from icalgebra.errors import InputError
-from icalgebra.evaluate import hits
-from icalgebra.evaluate_by_facts import hits_by_facts, logits_after_prefixes, logits_at_every_fact, logits_at_positions
 from icalgebra.experiments import EXPERIMENTS, accuracy_by_facts, distributions, model_coverage, unseen_structures
-from icalgebra.experiments.accuracy_by_facts import between
-from icalgebra.experiments.subject import Subject, load_subject
-from icalgebra.figures import accuracy_by_facts as figures
-from icalgebra.figures import svg
+from icalgebra.experiments.accuracy_by_facts.measure import between
+from icalgebra.experiments.shared.loaded_model import LoadedModel, load_with_config
+from icalgebra.language.world import World
+from icalgebra.model.accuracy import hits
+from icalgebra.model.prefix_accuracy import (
+    hits_by_facts,
+    logits_after_prefixes,
+    logits_at_every_fact,
+    logits_at_positions,
+)
 from icalgebra.model.transformer import Transformer
+from icalgebra.plotting import accuracy_by_facts as figures
+from icalgebra.plotting import svg
 from icalgebra.report.page import build_report
 from icalgebra.report.sections import SECTIONS
 from icalgebra.results import Result, write_result
 from icalgebra.solvers import solver
 from icalgebra.solvers.coverage import coverage
 from icalgebra.statistics import difference, proportion, share_among
-from icalgebra.structures import structure
 from icalgebra.train import TrainConfig
-from icalgebra.world import World
 
 CONFIG = TrainConfig(n_layers=2, n_heads=2, d_model=16)
-SUBJECT = Subject("untrained", Transformer(CONFIG.model, seed=3).eval(), CONFIG)
+SUBJECT = LoadedModel("untrained", Transformer(CONFIG.model, seed=3).eval(), CONFIG)
 FACTS = (2, 5, 10, 25, 50, 100, 198, 200)
 
 RUNS: dict[str, Callable[..., Result]] = {
@@ -55,7 +60,7 @@ BEHAVIOUR = sorted(RUNS)
 
 @pytest.fixture(scope="module")
 def results() -> dict[str, Result]:
-    return {name: run(tier="quick", seed=0, subject=SUBJECT) for name, run in RUNS.items()}
+    return {name: run(tier="quick", seed=0, loaded=SUBJECT) for name, run in RUNS.items()}
 
 
 # --- branches -------------------------------------------------------------------------------------------------------
@@ -63,14 +68,14 @@ def results() -> dict[str, Result]:
 
 @pytest.mark.parametrize("source, rows", [("untrained", 4), ("small", 2)])
 def test_a_branch_equals_the_plain_pass(source: str, rows: int) -> None:
-    subject = SUBJECT if source == "untrained" else load_subject(source)
+    loaded = SUBJECT if source == "untrained" else load_with_config(source)
     facts = range(2, 61) if source == "untrained" else (2, 3, 17, 40)
     sequences = sample("holdout", rows, 60, seed=3)
-    branched = logits_after_prefixes(subject.model, sequences.prompts, facts)
+    branched = logits_after_prefixes(loaded.model, sequences.prompts, facts)
     query = sequences.prompts[:, -4:]
     for place, k in enumerate(facts):
         prompt = np.concatenate([sequences.tokens[:, : 5 * (k - 1)], query], axis=1)
-        plain = logits_at_every_fact(subject.model, np.pad(prompt, ((0, 0), (0, 1))))[:, -1]
+        plain = logits_at_every_fact(loaded.model, np.pad(prompt, ((0, 0), (0, 1))))[:, -1]
         assert np.abs(branched[:, place] - plain).max() < 1e-4, k
 
 
@@ -122,7 +127,7 @@ def test_only_curves_that_are_drawn_have_every_point(results: dict[str, Result])
 
 @pytest.mark.parametrize("name", BEHAVIOUR)
 def test_the_same_seed_gives_the_same_result(name: str, results: dict[str, Result]) -> None:
-    again = RUNS[name](tier="quick", seed=0, subject=SUBJECT)
+    again = RUNS[name](tier="quick", seed=0, loaded=SUBJECT)
     assert json.dumps(again.to_dict()) == json.dumps(results[name].to_dict())
 
 
@@ -174,16 +179,16 @@ def test_interpolation_and_shares() -> None:
 # --- other worlds and lengths ---------------------------------------------------------------------------------------
 
 
-def untrained(**changes: Any) -> Subject:
+def untrained(**changes: Any) -> LoadedModel:
     config = CONFIG.with_changes(**changes)
-    return Subject("other", Transformer(config.model, seed=3).eval(), config)
+    return LoadedModel("other", Transformer(config.model, seed=3).eval(), config)
 
 
 def test_company_is_left_out_where_it_does_not_fit_the_alphabet() -> None:
     """As in the preset tiny; C3 beside C8 takes eleven variables, C4 twelve."""
     for n_variables, fitting in ((8, set()), (11, {"C3"})):
-        subject = untrained(structures=("C3", "C4"), n_variables=n_variables, n_facts=50)
-        result = accuracy_by_facts.run(tier="quick", seed=0, subject=subject, n=2, facts=FACTS)
+        loaded = untrained(structures=("C3", "C4"), n_variables=n_variables, n_facts=50)
+        result = accuracy_by_facts.run(tier="quick", seed=0, loaded=loaded, n=2, facts=FACTS)
         assert {name for name in ("C3", "C4") if f"decline.{name}.company" in result.values} == fitting
         assert {"decline.C3.long", "decline.C4.far"} <= set(result.values)
         assert svg(figures.causes(result)).startswith("<svg")
@@ -200,8 +205,8 @@ def test_labels_tell_the_models_own_length(results: dict[str, Result]) -> None:
 
 
 def test_numbers_of_facts_that_a_world_cannot_have_are_skipped() -> None:
-    subject = untrained(structures=("C6", "D4"), n_facts=10)
-    result = distributions.run(tier="quick", seed=0, subject=subject, n=2, facts=(5, 10, 25))
+    loaded = untrained(structures=("C6", "D4"), n_facts=10)
+    result = distributions.run(tier="quick", seed=0, loaded=loaded, n=2, facts=(5, 10, 25))
     assert result.curves["model.cancel"].x == result.curves["ceiling.cancel_embedded"].x == [10]
     assert result.curves["model.copy"].x == [5, 10]
     assert "cancel.k5" not in result.values
@@ -216,7 +221,7 @@ def test_numbers_of_facts_that_a_world_cannot_have_are_skipped() -> None:
 )
 def test_a_distribution_that_a_model_can_never_have_is_told(changes: dict[str, Any], reason: str) -> None:
     with pytest.raises(InputError, match=reason):
-        distributions.run(tier="quick", seed=0, subject=untrained(**changes), n=2, facts=(5, 10))
+        distributions.run(tier="quick", seed=0, loaded=untrained(**changes), n=2, facts=(5, 10))
 
 
 # --- figures and page -----------------------------------------------------------------------------------------------

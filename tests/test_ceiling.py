@@ -5,10 +5,10 @@ import pytest
 
 from icalgebra import sample
 from icalgebra.claims import load_claims
-from icalgebra.experiments.ceiling import run
-from icalgebra.figures import svg
-from icalgebra.figures.ceiling import beside_solvers, by_structure
+from icalgebra.experiments.ceiling.figures import beside_solvers, by_structure
+from icalgebra.experiments.ceiling.measure import run
 from icalgebra.oracle import ceiling_hits
+from icalgebra.plotting import svg
 from icalgebra.solvers.coverage import coverage
 from icalgebra.statistics import auc, auc_ratio
 

@@ -10,9 +10,9 @@ import pytest
 
 from helpers import candidates, parse, python_arguments
 from icalgebra import World, sample
+from icalgebra.algebra.table_files import load_structure
+from icalgebra.atomic_files import sync_folder, write_text
 from icalgebra.cli.main import COMMANDS, main
-from icalgebra.files import sync_folder, write_text
-from icalgebra.table_files import load_structure
 
 
 @pytest.fixture
@@ -119,7 +119,7 @@ def test_a_file_is_put_in_place_before_its_folder_is_flushed(tmp_path, monkeypat
         flushed.append((folder, (folder / "new").read_text()))
         sync_folder(folder)
 
-    monkeypatch.setattr("icalgebra.files.sync_folder", spy)
+    monkeypatch.setattr("icalgebra.atomic_files.sync_folder", spy)
     write_text(tmp_path / "new", "whole")
     assert flushed == [(tmp_path, "whole")]
 

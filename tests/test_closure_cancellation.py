@@ -19,22 +19,23 @@ from helpers import blocks, parse
 from icalgebra.claims import load_claims
 from icalgebra.cli import main
 from icalgebra.cli.interp import _beside_published
-from icalgebra.distributions import sample
+from icalgebra.data.distributions import sample
 from icalgebra.errors import InputError
-from icalgebra.evaluate_by_facts import logits_at_every_fact
 from icalgebra.experiments import EXPERIMENTS
 from icalgebra.experiments import cancellation as cancel
 from icalgebra.experiments import closure as experiment
-from icalgebra.experiments.subject import Subject, load_subject
+from icalgebra.experiments.shared.loaded_model import LoadedModel, load_with_config
 from icalgebra.interp import closure as c
-from icalgebra.interp.ablation import without
 from icalgebra.interp.attention import by_fact
-from icalgebra.interp.cancellation import SIDES, groups_of_facts, look, ruled_out
-from icalgebra.interp.cases import Cases
+from icalgebra.interp.cancellation import SIDES, groups_of_facts, ruled_out
 from icalgebra.interp.heads import contrast
 from icalgebra.interp.hooks import hooked
-from icalgebra.interp.trace import on_device, traces
+from icalgebra.interp.last_token_cache import cache_last_token_batched, on_device
+from icalgebra.interp.query_batch import QueryBatch
+from icalgebra.language.vocabulary import LEFT, facts_of
+from icalgebra.language.world import World
 from icalgebra.model.checkpoints import write_checkpoint
+from icalgebra.model.prefix_accuracy import logits_at_every_fact
 from icalgebra.model.transformer import Transformer
 from icalgebra.report.page import build_report
 from icalgebra.report.sections import SECTIONS
@@ -43,8 +44,6 @@ from icalgebra.statistics import correlation_of_means
 from icalgebra.train import TrainConfig
 from icalgebra.train import train as run_training
 from icalgebra.train.evaluation import closure_hits, seen_members
-from icalgebra.vocabulary import LEFT, facts_of
-from icalgebra.world import World
 
 WORLD = World(("C3", "C4", "D3"), n_variables=10)
 CONFIG = TrainConfig(
@@ -59,13 +58,13 @@ RUN = {"closure": experiment.run, "cancellation": cancel.run}
 
 
 @pytest.fixture(scope="module")
-def subject() -> Subject:
-    return Subject("random", Transformer(CONFIG.model, seed=3).eval().requires_grad_(False), CONFIG)
+def loaded() -> LoadedModel:
+    return LoadedModel("random", Transformer(CONFIG.model, seed=3).eval().requires_grad_(False), CONFIG)
 
 
 @pytest.fixture(scope="module")
-def results(subject: Subject) -> dict[str, Result]:
-    return {name: RUN[name](tier="quick", seed=0, subject=subject, **sizes) for name, sizes in SIZES.items()}
+def results(loaded: LoadedModel) -> dict[str, Result]:
+    return {name: RUN[name](tier="quick", seed=0, loaded=loaded, **sizes) for name, sizes in SIZES.items()}
 
 
 # --- sets at the left slot, from text ---------------------------------------------------------------------------------
@@ -173,12 +172,12 @@ def test_chance_is_that_of_all_sets_of_the_size() -> None:
     assert c.matching(everywhere, sets).mean() == pytest.approx(2 / 6)
 
 
-def test_logits_of_a_slot_are_those_of_its_token(subject: Subject) -> None:
-    tokens = sample("train", 3, 14, 0, subject.world).tokens
-    found = logits_at_every_fact(subject.model, tokens, LEFT)
+def test_logits_of_a_slot_are_those_of_its_token(loaded: LoadedModel) -> None:
+    tokens = sample("train", 3, 14, 0, loaded.world).tokens
+    found = logits_at_every_fact(loaded.model, tokens, LEFT)
     for place in (0, 6, 13):
-        prefix = on_device(subject.model, tokens[:, : 5 * place + 2])
-        plain = subject.model(prefix)[:, -1, :9].numpy()
+        prefix = on_device(loaded.model, tokens[:, : 5 * place + 2])
+        plain = loaded.model(prefix)[:, -1, :9].numpy()
         np.testing.assert_allclose(found[:, place], plain, atol=1e-5)
 
 
@@ -196,7 +195,7 @@ def test_the_papers_sequence_has_the_papers_groups() -> None:
 @pytest.mark.parametrize("law", cancel.LAWS)
 def test_facts_and_answers_are_those_of_the_text(law: str) -> None:
     sequences = sample(law, 30, 12, 3, WORLD)
-    cases, letters = Cases.of(sequences), WORLD.vocabulary.variables
+    cases, letters = QueryBatch.from_sequences(sequences), WORLD.vocabulary.variables
     facts, both, apart = groups_of_facts(cases), ruled_out(cases, False), ruled_out(cases, True)
     for row, text in enumerate(sequences.texts()):
         *context, (x, y, _) = parse(text)
@@ -216,7 +215,7 @@ def test_facts_and_answers_are_those_of_the_text(law: str) -> None:
 
 @pytest.mark.parametrize("law", ["cancel", "cancel_embedded"])
 def test_with_room_for_all_facts_both_sides_rule_out_all_but_the_answer(law: str) -> None:
-    cases = Cases.of(sample(law, 30, 20, 1, WORLD))
+    cases = QueryBatch.from_sequences(sample(law, 30, 20, 1, WORLD))
     rows, wanted = np.arange(30), cases.members.copy()
     wanted[rows, cases.answer] = False
     for ruled in ruled_out(cases, apart=False).values():
@@ -224,12 +223,15 @@ def test_with_room_for_all_facts_both_sides_rule_out_all_but_the_answer(law: str
     assert not any(ruled.any() for ruled in ruled_out(cases, apart=True).values())
 
 
-def test_attention_is_summed_slot_by_slot(subject: Subject) -> None:
-    cases = cancel.draw_cases(subject, "cancel_embedded", 6, 14, 0)
-    looked, pattern = look(subject.model, cases, False), traces(subject.model, cases.prompts, pattern=True).pattern
+def test_attention_is_summed_slot_by_slot(loaded: LoadedModel) -> None:
+    cases = cancel.draw_cases(loaded, "cancel_embedded", 6, 14, 0)
+    looked, pattern = (
+        look(loaded.model, cases, False),
+        cache_last_token_batched(loaded.model, cases.prompts, pattern=True).pattern,
+    )
     assert pattern is not None
     offsets = {"answer": (3,), "comma_behind": (4,), "fact": (0, 1, 2, 3, 4)}  # from a fact's left variable
-    for row, text in enumerate(subject.world.vocabulary.decode(cases.tokens)):
+    for row, text in enumerate(loaded.world.vocabulary.decode(cases.tokens)):
         x = text[-4]
         starts = [i for i in range(1, len(text) - 5, 5) if text[i] == x]
         for slot, places in offsets.items():
@@ -262,9 +264,9 @@ def test_correlation_is_numpys_and_its_interval_holds_it() -> None:
     assert correlation_of_means(np.zeros((5, 3)), one[:5, :3]).value == 0.0
 
 
-def test_without_heads_is_a_plain_run_with_their_outputs_replaced(subject: Subject) -> None:
-    model, cases = subject.model, cancel.draw_cases(subject, "cancel", 10, 14, 0)
-    average = traces(model, cases.prompts).z.mean(0, keepdim=True) + 1.0
+def test_without_heads_is_a_plain_run_with_their_outputs_replaced(loaded: LoadedModel) -> None:
+    model, cases = loaded.model, cancel.draw_cases(loaded, "cancel", 10, 14, 0)
+    average = cache_last_token_batched(model, cases.prompts).z.mean(0, keepdim=True) + 1.0
     plain, right = without(model, cases, average, [[], [(0, 1)], [(0, 0), (1, 1)]])
     assert (right[:, 0] == plain).all()
 
@@ -282,9 +284,9 @@ def test_without_heads_is_a_plain_run_with_their_outputs_replaced(subject: Subje
         assert (right[:, column] == (predicted == cases.answer)).all()
 
 
-def test_too_short_sequences_are_refused_in_one_line(subject: Subject) -> None:
+def test_too_short_sequences_are_refused_in_one_line(loaded: LoadedModel) -> None:
     with pytest.raises(InputError, match="holdout sequences of 2 facts"):
-        cancel.draw_cases(subject, "holdout", 10, 2, 0)
+        cancel.draw_cases(loaded, "holdout", 10, 2, 0)
 
 
 # --- the experiments --------------------------------------------------------------------------------------------------
@@ -304,8 +306,8 @@ def test_every_claim_finds_its_value(results: dict[str, Result], name: str) -> N
 
 
 @pytest.mark.parametrize("name", SIZES)
-def test_the_same_seed_gives_the_same_result(subject: Subject, results: dict[str, Result], name: str) -> None:
-    again = RUN[name](tier="quick", seed=0, subject=subject, **SIZES[name])
+def test_the_same_seed_gives_the_same_result(loaded: LoadedModel, results: dict[str, Result], name: str) -> None:
+    again = RUN[name](tier="quick", seed=0, loaded=loaded, **SIZES[name])
     assert json.dumps(again.to_dict()) == json.dumps(results[name].to_dict())
 
 
@@ -319,8 +321,8 @@ def test_every_effect_has_its_control(results: dict[str, Result]) -> None:
     assert values["chance.neither.cancel.fact"].value == 0  # that law holds nothing else
 
 
-def test_a_model_that_computes_closure_is_told_from_one_that_does_not(subject: Subject) -> None:
-    sequences = sample("train", 50, 14, 0, subject.world)
+def test_a_model_that_computes_closure_is_told_from_one_that_does_not(loaded: LoadedModel) -> None:
+    sequences = sample("train", 50, 14, 0, loaded.world)
     last = {name: chosen[:, -1] for name, chosen in c.closure_sets(sequences).items()}
     noise = np.random.default_rng(0).normal(size=last["seen"].shape)
     knows, guesses = (experiment._at_last(scale * last["seen"] + 0.01 * noise, last) for scale in (9.0, 0.0))
@@ -332,33 +334,33 @@ def test_a_model_that_computes_closure_is_told_from_one_that_does_not(subject: S
 
 
 def test_checkpoints_of_a_run_give_curves_and_a_lone_model_none(
-    results: dict[str, Result], tmp_path: Path, subject: Subject
+    results: dict[str, Result], tmp_path: Path, loaded: LoadedModel
 ) -> None:
     assert not any(key.startswith("training.") for key in results["closure"].curves)
     run_training(CONFIG, tmp_path / "run")
-    found = experiment.run(tier="quick", seed=0, subject=load_subject(str(tmp_path / "run")), **SIZES["closure"])
+    found = experiment.run(tier="quick", seed=0, loaded=load_with_config(str(tmp_path / "run")), **SIZES["closure"])
     curve = found.curves["training.mass"]
     assert curve.x == sorted(CONFIG.ladder_steps)
-    asked = sample("holdout", 6, 14, 0, subject.world, stream="closure/predictive")[:5]
-    final = experiment.predictive(load_subject(str(tmp_path / "run")).model, asked)
+    asked = sample("holdout", 6, 14, 0, loaded.world, stream="closure/predictive")[:5]
+    final = experiment.predictive(load_with_config(str(tmp_path / "run")).model, asked)
     assert curve.y[-1] == pytest.approx(final["mass"].value)
     assert curve.y[0] != pytest.approx(curve.y[-1], abs=1e-9)
     _page({"closure": found}, tmp_path)
 
 
 def test_a_damaged_checkpoint_gives_no_point_of_a_curve(
-    tmp_path: Path, subject: Subject, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, loaded: LoadedModel, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A flipped bit of a weight reads well: only its hash tells."""
     ladder = [tmp_path / f"step_{step:06d}" for step in (1, 2, 4)]
     for folder in ladder:
-        write_checkpoint(folder, subject.model, config={}, trainer=None, step=int(folder.name[5:]))
+        write_checkpoint(folder, loaded.model, config={}, trainer=None, step=int(folder.name[5:]))
     weights = ladder[0] / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1] + bytes([weights.read_bytes()[-1] ^ 1]))
-    asked = sample("holdout", 4, 14, 0, subject.world)
-    assert experiment._through_training(replace(subject, ladder=ladder), asked)["training.mass"].x == [2, 4]
+    asked = sample("holdout", 4, 14, 0, loaded.world)
+    assert experiment._through_training(replace(loaded, ladder=ladder), asked)["training.mass"].x == [2, 4]
     assert "its SHA-256 differs from the manifest's" in capsys.readouterr().err
-    assert experiment._through_training(replace(subject, ladder=ladder[:2]), asked) == {}
+    assert experiment._through_training(replace(loaded, ladder=ladder[:2]), asked) == {}
 
 
 def test_every_figure_is_on_the_page(results: dict[str, Result], tmp_path: Path) -> None:
@@ -369,8 +371,8 @@ def test_every_figure_is_on_the_page(results: dict[str, Result], tmp_path: Path)
 
 def test_a_world_of_one_group_has_one_panel(tmp_path: Path) -> None:
     config = CONFIG.with_changes(p_mix=0.0)
-    lone = Subject("lone", Transformer(config.model, seed=1).eval(), config)
-    found = experiment.run(tier="quick", seed=0, subject=lone, **SIZES["closure"])
+    lone = LoadedModel("lone", Transformer(config.model, seed=1).eval(), config)
+    found = experiment.run(tier="quick", seed=0, loaded=lone, **SIZES["closure"])
     assert len(found.details["example"]["panels"]) == 1
     assert "control.other.top1" not in found.values
     assert "one left variable" in _page({"closure": found}, tmp_path)

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from icalgebra.counterfactuals import KINDS, counterfactual_pairs
+from icalgebra.data.counterfactuals import KINDS, counterfactual_pairs
 from icalgebra.errors import InputError
+from icalgebra.language.sequences import Sequences
+from icalgebra.language.world import World
 from icalgebra.randomness import stream_key
-from icalgebra.sequences import Sequences
 from icalgebra.solvers.reference import cancel, cancellation_set, closure_set, read
-from icalgebra.world import World
 
 TINY = World(("C3", "C4"), n_variables=8)
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from icalgebra import World, sample
 from icalgebra.cli.main import main
 from icalgebra.errors import InputError
+from icalgebra.language.parsing import read_sequences
+from icalgebra.language.vocabulary import Vocabulary
 from icalgebra.solvers import MECHANISMS
 from icalgebra.solvers.coverage import coverage
 from icalgebra.solvers.reference import SOLVERS, read
-from icalgebra.texts import read_sequences
-from icalgebra.vocabulary import Vocabulary
 
 
 def first_to_solve(text: str, commute_any: bool) -> int:

@@ -24,12 +24,12 @@ from helpers import (
     truth,
 )
 from icalgebra import World, sample
-from icalgebra.distributions import DISTRIBUTIONS, check_request
+from icalgebra.algebra.structures import Structure, structure
+from icalgebra.data.distributions import DISTRIBUTIONS, check_request
 from icalgebra.errors import InputError
-from icalgebra.structures import Structure, structure
 
 # A monoid in which a·b = a and b·a = b: the smallest structure with an identity that does not commute.
-NON_COMMUTING = Structure.of("non-commuting", np.array([[0, 1, 2], [1, 1, 1], [2, 2, 2]]))
+NON_COMMUTING = Structure.from_table("non-commuting", np.array([[0, 1, 2], [1, 1, 1], [2, 2, 2]]))
 
 WORLDS = {
     "paper": World(),
@@ -344,7 +344,7 @@ def test_rows_and_tables_are_the_golden_ones(part):
 
 # --- the impossible -------------------------------------------------------------------------------------------------
 
-LEFT_ZERO = Structure.of("left zero", np.array([[0, 0], [1, 1]]))
+LEFT_ZERO = Structure.from_table("left zero", np.array([[0, 0], [1, 1]]))
 
 
 @pytest.mark.parametrize(

@@ -16,13 +16,13 @@ import pytest
 from helpers import ROOT
 from icalgebra.claims import load_claims
 from icalgebra.cli import main
-from icalgebra.distributions import sample
+from icalgebra.data.distributions import sample
 from icalgebra.errors import InputError
 from icalgebra.experiments import EXPERIMENTS, Experiment, run_experiment
-from icalgebra.experiments.course import Course, course_of, load_course
-from icalgebra.experiments.dynamics import SKILLS, published_pairs, run, summarised
-from icalgebra.experiments.subject import Runs
-from icalgebra.oracle.floors import slot_floors
+from icalgebra.experiments.dynamics.measure import SKILLS, published_pairs, run, summarised
+from icalgebra.experiments.shared.loaded_model import Runs
+from icalgebra.experiments.shared.training_history import TrainingHistory, load_training_history, training_history
+from icalgebra.oracle.loss_floor import slot_floors
 from icalgebra.report.page import build_report
 from icalgebra.report.sections import SECTIONS
 from icalgebra.results import Result, read_result, write_result
@@ -38,7 +38,7 @@ ONSETS = {
 STEPS = sorted({round(1.13**i) for i in range(8, 66)})
 
 
-def known_course(onsets: dict[str, int], seed: int = 0, resting: float = 0.5) -> Course:
+def known_course(onsets: dict[str, int], seed: int = 0, resting: float = 0.5) -> TrainingHistory:
     """A course whose skills appear at known steps; identity rests from closure's onset to its own."""
     config = CONFIG.with_changes(seed=seed, eval_n=256)
     values = {skill: [float(step >= at) for step in STEPS] for skill, at in onsets.items()}
@@ -46,10 +46,10 @@ def known_course(onsets: dict[str, int], seed: int = 0, resting: float = 0.5) ->
         waiting = [resting * (step >= onsets["closure_top_k"]) for step in STEPS]
         values["identity"] = [max(*pair) for pair in zip(waiting, values["identity"])]
     losses = {f"loss/{slot}": [2.0] * len(STEPS) for slot in ("left", "right", "answer")}
-    return Course(config, STEPS, {**values, "holdout": values["copy"], **losses}, [[1, 2.0], [9, 1.0]], {})
+    return TrainingHistory(config, STEPS, {**values, "holdout": values["copy"], **losses}, [[1, 2.0], [9, 1.0]], {})
 
 
-def judged(*courses: Course) -> Result:
+def judged(*courses: TrainingHistory) -> Result:
     return summarised(courses, "known", "quick", 0, {}, "command")
 
 
@@ -140,13 +140,13 @@ def test_floors_are_those_of_the_sequences_evaluated(folders: list[Path], result
 
 
 def test_roles_are_scored_at_the_ladder(folders: list[Path]) -> None:
-    course = load_course(folders[0], 4, 12, 0, "cpu")
+    course = load_training_history(folders[0], 4, 12, 0, "cpu")
     assert course.steps == sorted(CONFIG.evaluation_steps)
     assert course.roles["copy"].own.x == sorted(CONFIG.ladder_steps)
     assert course.roles["copy"].heads[-1] == course.roles["copy"].head
     assert course.roles["copy"].best.y[-1] == course.roles["copy"].own.y[-1]
     assert all(best >= own for own, best in zip(course.roles["copy"].own.y, course.roles["copy"].best.y))
-    assert Course.from_dict(json.loads(json.dumps(course.to_dict()))) == course
+    assert TrainingHistory.from_dict(json.loads(json.dumps(course.to_dict()))) == course
 
 
 def test_a_damaged_checkpoint_is_told_of_and_left_out(
@@ -158,7 +158,7 @@ def test_a_damaged_checkpoint_is_told_of_and_left_out(
     monkeypatch.chdir(tmp_path / "run")
     Path(f"checkpoints/step_{first:06d}/manifest.json").unlink()
     Path("checkpoints/step_notes").mkdir()
-    course = load_course(".", 2, 12, 0, "cpu")
+    course = load_training_history(".", 2, 12, 0, "cpu")
     assert course.roles["copy"].own.x == rest
     told = capsys.readouterr().err
     assert told.count("\n") == 1
@@ -197,9 +197,9 @@ def test_only_runs_that_differ_in_their_seed_are_compared() -> None:
 
 def test_what_is_no_run_is_told_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no run folder"):
-        load_course(tmp_path, 4, 12, 0, "cpu")
+        load_training_history(tmp_path, 4, 12, 0, "cpu")
     with pytest.raises(InputError, match="not been evaluated"):
-        course_of(CONFIG, [{"kind": "train", "step": 1, "loss": 1.0}], {})
+        training_history(CONFIG, [{"kind": "train", "step": 1, "loss": 1.0}], {})
     with pytest.raises(InputError, match="give --runs"):
         run_experiment("dynamics", "quick")
 

@@ -11,7 +11,7 @@ import pytest
 
 import icalgebra
 from icalgebra.cli import main
-from icalgebra.evaluate import accuracy, by_slice, hits, query_structures, strictly_best
+from icalgebra.model.accuracy import accuracy, by_slice, hits, query_structures, strictly_best
 from icalgebra.model.transformer import Transformer
 from icalgebra.train import TrainConfig, train
 from icalgebra.train.evaluation import Evaluations, closure_hits, seen_members

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 import torch
 
-from icalgebra.distributions import sample
+from icalgebra.data.distributions import sample
 from icalgebra.errors import InputError
 from icalgebra.interp import heads
-from icalgebra.interp.ablation import answered, head_masks, other_heads, with_heads_replaced, worth
+from icalgebra.interp.ablation import answered, head_masks, other_heads, with_heads_replaced
 from icalgebra.interp.adapters import nnsight_head_sweep, to_nnsight
 from icalgebra.interp.attention import (
     SLOTS,
@@ -25,16 +25,24 @@ from icalgebra.interp.attention import (
     partition,
     relations,
 )
-from icalgebra.interp.cases import Cases, pairs, planted_variants, with_false_identity
 from icalgebra.interp.directions import doses, principal, random_directions, separation, steer
 from icalgebra.interp.heads import ROLES, role_scores
 from icalgebra.interp.hooks import add, cached, hooked, project, replace
+from icalgebra.interp.last_token_cache import (
+    RESUMABLE,
+    LastTokenCache,
+    cache_last_token,
+    cache_last_token_batched,
+    on_device,
+    resume,
+    top_variable,
+)
 from icalgebra.interp.lens import components, direct_logits, head_results, path_to_logits, read_logits
 from icalgebra.interp.patching import Site, head_sites, indirect_effects, target_logit, target_probability, value_of
-from icalgebra.interp.trace import RESUMABLE, Trace, on_device, resume, top_variable, trace, traces
+from icalgebra.interp.query_batch import QueryBatch, pairs, planted_variants, with_false_identity
+from icalgebra.language.world import World
 from icalgebra.model.transformer import ModelConfig, Transformer
 from icalgebra.solvers import MECHANISMS, answer_sets
-from icalgebra.world import World
 
 WORLD = World(("C3", "C4", "D3"), n_variables=10)
 N, K = 6, 9
@@ -50,8 +58,8 @@ def model() -> Transformer:
     return made.eval().requires_grad_(False)
 
 
-def cases(name: str, n: int = N, seed: int = 0) -> Cases:
-    return Cases.of(sample(name, n, K, seed, WORLD))
+def cases(name: str, n: int = N, seed: int = 0) -> QueryBatch:
+    return QueryBatch.from_sequences(sample(name, n, K, seed, WORLD))
 
 
 def tokens(name: str = "holdout", seed: int = 0) -> torch.Tensor:
@@ -122,7 +130,7 @@ def test_hooks_go_away_after_an_error(model: Transformer) -> None:
 
 
 def test_a_trace_is_what_a_plain_run_holds_at_the_last_position(model: Transformer) -> None:
-    run = trace(model, tokens(), pattern=True)
+    run = cache_last_token(model, tokens(), pattern=True)
     names = [f"blocks.{i}.{point}" for i in range(3) for point in RESUMABLE]
     with cached(model, *names, positions=-1) as cache:
         logits = model(tokens())[:, -1]
@@ -140,7 +148,7 @@ def test_a_trace_is_what_a_plain_run_holds_at_the_last_position(model: Transform
 @pytest.mark.parametrize("layer", [0, 1, 2])
 def test_resuming_is_a_plain_run_with_a_hook(model: Transformer, point: str, layer: int) -> None:
     name = f"blocks.{layer}.{point}"
-    run = trace(model, tokens(), keys=True)
+    run = cache_last_token(model, tokens(), keys=True)
     new = torch.randn_like(value_of(run, name))
     with hooked(model, {name: replace(new, positions=-1)}):
         plain = model(tokens())[:, -1]
@@ -151,14 +159,14 @@ def test_resuming_is_a_plain_run_with_a_hook(model: Transformer, point: str, lay
 
 def test_resuming_needs_keys_and_a_known_point(model: Transformer) -> None:
     with pytest.raises(InputError, match="keys=True"):
-        resume(model, trace(model, tokens()), {"blocks.0.hook_attn_out": lambda value: value})
+        resume(model, cache_last_token(model, tokens()), {"blocks.0.hook_attn_out": lambda value: value})
     with pytest.raises(InputError, match="cannot be resumed"):
-        resume(model, trace(model, tokens()), {"blocks.0.attn.hook_q": lambda value: value})
+        resume(model, cache_last_token(model, tokens()), {"blocks.0.attn.hook_q": lambda value: value})
 
 
 def test_gradients_flow_through_a_resumed_run(model: Transformer) -> None:
     step = torch.zeros(1, 32, requires_grad=True)
-    run = trace(model, tokens(), keys=True)
+    run = cache_last_token(model, tokens(), keys=True)
     resume(model, run, {"blocks.1.hook_attn_out": lambda value: value + step}).sum().backward()
     assert step.grad is not None
     assert step.grad.abs().sum() > 0
@@ -216,7 +224,7 @@ def test_patching_a_run_with_itself_does_nothing(model: Transformer) -> None:
 
 
 def test_patching_all_heads_and_the_mlps_gives_the_source(model: Transformer) -> None:
-    source, base = trace(model, tokens("copy", 3)), trace(model, tokens(), keys=True)
+    source, base = cache_last_token(model, tokens("copy", 3)), cache_last_token(model, tokens(), keys=True)
     changes = {f"blocks.{i}.{point}": (lambda new: lambda value: new[:, None])(value_of(source, f"blocks.{i}.{point}"))
                for i in range(3) for point in ("attn.hook_z", "hook_mlp_out")}  # fmt: skip
     # Both prompts end in '=', so the embedding at the last position is the same.
@@ -236,14 +244,14 @@ def test_pairs_differ_in_query_and_answer() -> None:
 
 
 def test_frozen_readings_add_up_to_the_logits(model: Transformer) -> None:
-    run = trace(model, tokens())
+    run = cache_last_token(model, tokens())
     readings = [read_logits(model, run, part) for part in components(model, run).values()]
     total = torch.stack(readings).sum(0) + model.ln_final.b @ model.unembedding.T
     torch.testing.assert_close(total, run.logits, atol=1e-4, rtol=1e-4)
 
 
 def test_the_three_forms(model: Transformer) -> None:
-    run = trace(model, tokens())
+    run = cache_last_token(model, tokens())
     result = head_results(model, run)[:, 1, 2]
     plain = (run.z[:, 1, 2] @ model.blocks[1].attn.W_O[2]) @ model.unembedding.T
     torch.testing.assert_close(direct_logits(model, run, "plain")[:, 1, 2], plain[:, :10])
@@ -254,7 +262,7 @@ def test_the_three_forms(model: Transformer) -> None:
 
 
 def test_the_path_of_a_last_layer_head_skips_only_the_last_mlp(model: Transformer) -> None:
-    source, base = trace(model, tokens("copy", 3)), trace(model, tokens(), keys=True)
+    source, base = cache_last_token(model, tokens("copy", 3)), cache_last_token(model, tokens(), keys=True)
     assert torch.equal(path_to_logits(model, base, base)[:, 0, 0], path_to_logits(model, base, base)[:, 2, 3])
     frozen = {"blocks.2.hook_mlp_out": lambda value: base.mlp_out[:, 2, None]}
     swapped = with_heads_replaced(model, base, source.z, head_masks(model, [[(2, 1)]]))
@@ -276,7 +284,7 @@ def test_relations_and_masses() -> None:
     text = ",ab=c,ba=c,ad=e,fb=e,ca=a,dd=d,ab="
     row = np.append(vocabulary.encode(text), np.uint8(2))[None]
     members = np.ones((1, 10), dtype=bool)
-    case = Cases(row, np.array([2]), members, np.array(["X"]), np.array([2]))
+    case = QueryBatch(row, np.array([2]), members, np.array(["X"]), np.array([2]))
     found = relations(case)
     shown = {name: np.flatnonzero(mask[0]).tolist() for name, mask in found.items()}
     assert shown == {
@@ -298,7 +306,7 @@ def test_relations_and_masses() -> None:
 # --- planted facts ----------------------------------------------------------------------------------------------------
 
 
-def solved(case: Cases, mechanism: str) -> np.ndarray:
+def solved(case: QueryBatch, mechanism: str) -> np.ndarray:
     sets = answer_sets(case.tokens, "last", 10)[:, -1, MECHANISMS.index(mechanism)]
     return sets == np.uint64(1) << case.answer.astype(np.uint64)
 
@@ -362,11 +370,11 @@ def test_principal_directions_are_orthonormal_and_their_sign_is_fixed() -> None:
 def test_steering_is_a_plain_run_with_a_hook(model: Transformer) -> None:
     direction = random_directions(torch.zeros(32), 1, seed=0)[0]
     assert direction.norm().item() == pytest.approx(1.0)
-    logits = steer(model, trace(model, tokens()), doses(direction, [0.0, 5.0]))
+    logits = steer(model, cache_last_token(model, tokens()), doses(direction, [0.0, 5.0]))
     with hooked(model, {"blocks.2.hook_attn_out": add(5 * direction, positions=-1)}):
         plain = model(tokens())[:, -1]
     torch.testing.assert_close(logits[:, 1], plain, atol=1e-5, rtol=1e-5)
-    torch.testing.assert_close(logits[:, 0], trace(model, tokens()).logits, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(logits[:, 0], cache_last_token(model, tokens()).logits, atol=1e-5, rtol=1e-5)
     halves = separation(np.array([0.0, 1.0, 10.0, 11.0]), np.array([False, False, True, True]))
     assert (halves.threshold, halves.distance) == (5.5, 10.0)
 
@@ -381,7 +389,7 @@ def test_every_head_gets_every_role_score(model: Transformer) -> None:
     for role, scores in found.items():
         assert np.array(scores.table()).shape == (3, 4)
         assert scores.table() == again[role].table()
-        assert scores.of(scores.best).value == max(max(row) for row in scores.table())
+        assert scores.score(scores.best).value == max(max(row) for row in scores.table())
 
 
 def test_scores_have_the_sign_of_their_words(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -393,7 +401,7 @@ def test_scores_have_the_sign_of_their_words(model: Transformer, monkeypatch: py
     even[..., SLOTS.index("answer")] = same_right / np.maximum(same_right.sum(1, keepdims=True), 1)
     pattern = torch.as_tensor(np.insert(even.reshape(40, -1)[:, :-2], 0, 0.0, axis=1))
     pattern = pattern[:, None, None].expand(-1, model.config.n_layers, model.config.n_heads, -1)
-    run = dataclasses.replace(trace(model, on_device(model, holdout.prompts)), pattern=pattern)
+    run = dataclasses.replace(cache_last_token(model, on_device(model, holdout.prompts)), pattern=pattern)
     made = (
         (heads.closure_promotion, holdout, holdout.members, (1, -1)),
         (partial(heads.cancellation, side="right"), holdout, -1.0 * heads.answers_of(holdout, same_right), (1, -1)),
@@ -405,20 +413,20 @@ def test_scores_have_the_sign_of_their_words(model: Transformer, monkeypatch: py
         direct[:, 0, 0], direct[:, 0, 1] = torch.as_tensor(logits), -torch.as_tensor(logits * 1.0)
         monkeypatch.setattr(heads, "direct_logits", lambda model, run, direct=direct: direct)
         found = role(model, run, asked)
-        assert [found.of((0, head)).value for head in (0, 1)] == pytest.approx(wanted), found.role
+        assert [found.score((0, head)).value for head in (0, 1)] == pytest.approx(wanted), found.role
 
 
 def test_the_identity_roles_are_also_scored_where_no_identity_is_asked_about(
     model: Transformer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[Cases] = []
+    asked: list[QueryBatch] = []
 
-    def promoting(model: Transformer, run: Trace) -> torch.Tensor:
+    def promoting(model: Transformer, run: LastTokenCache) -> torch.Tensor:
         """A head that promotes whatever is asked about."""
         one = torch.eye(10)[torch.as_tensor(np.stack([asked[-1].left, asked[-1].right]))].sum(0)
         return one[:, None, None].expand(-1, 3, 4, -1)
 
-    def remember(model: Transformer, cases: Cases) -> dict[str, heads.RoleScores]:
+    def remember(model: Transformer, cases: QueryBatch) -> dict[str, heads.RoleScores]:
         asked.append(cases)
         return plain(model, cases)
 
@@ -429,13 +437,13 @@ def test_the_identity_roles_are_also_scored_where_no_identity_is_asked_about(
     found = heads.identity_roles_elsewhere(model, WORLD, n=5, n_facts=K, seed=0)
     assert len(asked[0]) == 5
     assert not asked[0].is_identity.any()
-    assert found["query promotion"].of((0, 0)).value == 1.0
-    assert found["identity demotion"].of((0, 0)).value < 1.0
+    assert found["query promotion"].score((0, 0)).value == 1.0
+    assert found["identity demotion"].score((0, 0)).value < 1.0
 
 
 def test_ablating_nothing_and_everything(model: Transformer) -> None:
     clean, corrupt = pairs(cases("copy"), cases("holdout", 2 * N))
-    donors = traces(model, cases("train").prompts).z
+    donors = cache_last_token_batched(model, cases("train").prompts).z
     everything = [(layer, head) for layer in range(3) for head in range(4)]
     measured = worth(model, clean, corrupt, donors, [[], everything])
     assert (measured.mean[:, 0] == measured.plain).all()

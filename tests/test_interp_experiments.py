@@ -18,26 +18,26 @@ from helpers import parse
 from icalgebra.claims import load_claims
 from icalgebra.cli import main
 from icalgebra.cli.interp import _beside_published, _roles
-from icalgebra.distributions import sample
+from icalgebra.data.distributions import sample
 from icalgebra.errors import InputError
 from icalgebra.experiments import EXPERIMENTS, Experiment
-from icalgebra.experiments.cancellation import run as run_cancellation
-from icalgebra.experiments.copying import _planted_wrong, _random_other, family_world
-from icalgebra.experiments.copying import run as run_copying
-from icalgebra.experiments.heads import run as run_heads
-from icalgebra.experiments.identity import balanced_accuracy
-from icalgebra.experiments.identity import run as run_identity
-from icalgebra.experiments.subject import Subject
-from icalgebra.figures.cancellation import logit_bars
-from icalgebra.interp.cases import Cases, planted_variants
+from icalgebra.experiments.cancellation.figures import logit_bars
+from icalgebra.experiments.cancellation.measure import run as run_cancellation
+from icalgebra.experiments.copying.measure import _planted_wrong, _random_other, family_world
+from icalgebra.experiments.copying.measure import run as run_copying
+from icalgebra.experiments.heads.measure import run as run_heads
+from icalgebra.experiments.identity.measure import balanced_accuracy
+from icalgebra.experiments.identity.measure import run as run_identity
+from icalgebra.experiments.shared.loaded_model import LoadedModel
 from icalgebra.interp.heads import ROLES, role_scores
+from icalgebra.interp.query_batch import QueryBatch, planted_variants
+from icalgebra.language.world import World
 from icalgebra.model.transformer import Transformer
 from icalgebra.report.page import build_report
 from icalgebra.report.sections import SECTIONS, Section
 from icalgebra.results import Result, read_result, write_result
 from icalgebra.train import TrainConfig
 from icalgebra.train import train as run_training
-from icalgebra.world import World
 
 CONFIG = TrainConfig(
     structures=("C3", "C4", "C5", "D3"), n_variables=10, n_layers=2, n_heads=2, d_model=16, n_facts=12, batch_size=8,
@@ -52,13 +52,13 @@ RUN = {"copying": run_copying, "identity": run_identity, "heads": run_heads, "ca
 
 
 @pytest.fixture(scope="module")
-def subject() -> Subject:
-    return Subject("random", Transformer(CONFIG.model, seed=3).eval(), CONFIG)
+def loaded() -> LoadedModel:
+    return LoadedModel("random", Transformer(CONFIG.model, seed=3).eval(), CONFIG)
 
 
 @pytest.fixture(scope="module")
-def results(subject: Subject) -> dict[str, Result]:
-    return {name: RUN[name](tier="quick", seed=0, subject=subject, **sizes) for name, sizes in SIZES.items()}
+def results(loaded: LoadedModel) -> dict[str, Result]:
+    return {name: RUN[name](tier="quick", seed=0, loaded=loaded, **sizes) for name, sizes in SIZES.items()}
 
 
 @pytest.fixture
@@ -79,8 +79,8 @@ def test_every_claim_finds_its_value(results: dict[str, Result], name: str) -> N
 
 
 @pytest.mark.parametrize("name", SIZES)
-def test_the_same_seed_gives_the_same_result(subject: Subject, results: dict[str, Result], name: str) -> None:
-    again = RUN[name](tier="quick", seed=0, subject=subject, **SIZES[name])
+def test_the_same_seed_gives_the_same_result(loaded: LoadedModel, results: dict[str, Result], name: str) -> None:
+    again = RUN[name](tier="quick", seed=0, loaded=loaded, **SIZES[name])
     assert json.dumps(again.to_dict()) == json.dumps(results[name].to_dict())
 
 
@@ -135,25 +135,25 @@ FEW = {
 @pytest.mark.parametrize("odd", ODD)
 def test_odd_worlds_and_shapes_are_measured_or_refused_in_one_line(odd: str, name: str) -> None:
     config = CONFIG.with_changes(**ODD[odd])
-    subject = Subject("odd", Transformer(config.model, seed=3).eval().requires_grad_(False), config)
+    loaded = LoadedModel("odd", Transformer(config.model, seed=3).eval().requires_grad_(False), config)
     if (odd, name) in REFUSED:
         with pytest.raises(InputError, match=REFUSED[odd, name]) as refused:
-            RUN[name](tier="quick", seed=0, subject=subject, **FEW[name])
+            RUN[name](tier="quick", seed=0, loaded=loaded, **FEW[name])
         assert "\n" not in str(refused.value)
         return
-    result = RUN[name](tier="quick", seed=0, subject=subject, **FEW[name])
+    result = RUN[name](tier="quick", seed=0, loaded=loaded, **FEW[name])
     for key, estimate in result.values.items():
         assert np.isfinite([estimate.value, estimate.low, estimate.high]).all(), key
     assert "NaN" not in json.dumps(result.details)
     (section,) = [item for item in SECTIONS if item.experiment == name]
     for figure in section.figures:
-        plt.close(getattr(import_module(f"icalgebra.figures.{name}"), figure)(result))
+        plt.close(getattr(import_module(f"icalgebra.plotting.{name}"), figure)(result))
 
 
 def test_what_needs_another_head_is_left_out(tmp_path: Path, undrawn: None) -> None:
     config = CONFIG.with_changes(**ODD["one head"])
-    subject = Subject("lone", Transformer(config.model, seed=3).eval().requires_grad_(False), config)
-    found = {name: RUN[name](tier="quick", seed=0, subject=subject, **FEW[name]) for name in FEW}
+    loaded = LoadedModel("lone", Transformer(config.model, seed=3).eval().requires_grad_(False), config)
+    found = {name: RUN[name](tier="quick", seed=0, loaded=loaded, **FEW[name]) for name in FEW}
     copying, identity, heads, cancellation = (found[name].values for name in FEW)
     assert "aie.copy.first" in copying
     assert not {"aie.copy.second", "aie.copy.random_other", "aie.copy.together.two"} & set(copying)
@@ -172,11 +172,11 @@ def test_what_needs_another_head_is_left_out(tmp_path: Path, undrawn: None) -> N
 
 def test_a_role_that_nobody_asks_for_is_left_out() -> None:
     config = CONFIG.with_changes(**ODD["a group that fills the alphabet"])
-    subject = Subject("full", Transformer(config.model, seed=3).eval().requires_grad_(False), config)
-    found = role_scores(subject.model, config.world, 4, 12)["closure promotion"]
+    loaded = LoadedModel("full", Transformer(config.model, seed=3).eval().requires_grad_(False), config)
+    found = role_scores(loaded.model, config.world, 4, 12)["closure promotion"]
     assert not found.measured
     assert found.heads == []
-    result = run_heads(tier="quick", seed=0, subject=subject, **FEW["heads"])
+    result = run_heads(tier="quick", seed=0, loaded=loaded, **FEW["heads"])
     assert "role.closure_promotion" not in result.values
     assert list(result.details["roles"]) == [role for role in ROLES if role != "closure promotion"]
     assert _roles(result).row_count == len(ROLES) - 1
@@ -207,7 +207,7 @@ def test_family_worlds_fit_the_alphabet() -> None:
 
 
 def test_the_planted_wrong_answer_is_found_again() -> None:
-    base = Cases.of(sample("holdout", 80, 12, 0, CONFIG.world))
+    base = QueryBatch.from_sequences(sample("holdout", 80, 12, 0, CONFIG.world))
     base = base[base.commutes & base.distinct & ~base.is_identity]
     made, changed = planted_variants(base, seed=0), 0
     for name in ("corrupted", "conflicting"):
@@ -246,7 +246,7 @@ def test_the_command_writes_figures_and_json_for_a_run_folder(
 
 
 def test_the_command_shows_a_table(
-    subject: Subject, results: dict[str, Result], capsys: pytest.CaptureFixture[str]
+    loaded: LoadedModel, results: dict[str, Result], capsys: pytest.CaptureFixture[str]
 ) -> None:
     console = Console(width=160)
     console.print(_roles(results["heads"]))

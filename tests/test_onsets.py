@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from icalgebra.errors import InputError
-from icalgebra.experiments.onsets import (
+from icalgebra.experiments.shared.emergence import (
     Onset,
     agreement,
     change_points,
@@ -21,7 +21,7 @@ from icalgebra.experiments.onsets import (
     redrawn_shares,
     weights,
 )
-from icalgebra.experiments.plateaus import level_between, longest_rest
+from icalgebra.experiments.shared.plateaus import level_between, longest_plateau
 from icalgebra.train.config import log_spaced
 
 STEPS = np.array(log_spaced(3000, 64))
@@ -154,7 +154,7 @@ def test_redrawn_curves_have_the_spread_of_their_n() -> None:
 def test_a_rest_is_the_longest_stretch_inside_the_band() -> None:
     steps = np.array([1, 2, 4, 8, 16, 32, 64])
     curves = np.array([[0, 0.5, 0.5, 0.9, 0.45, 0.5, 0.55], [0, 0.1, 0.5, 0.9, 1, 1, 1]])
-    assert np.exp(longest_rest(curves, steps)) == pytest.approx([4, 1])
+    assert np.exp(longest_plateau(curves, steps)) == pytest.approx([4, 1])
     level, inside = level_between(curves, np.array([1, 5]), np.array([3, 4]), steps)
     assert level == pytest.approx([0.5, 0.9])  # the second: only the point before the end
     assert inside == pytest.approx([1.0, 0.0])

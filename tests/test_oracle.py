@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 from brute_force import brute_force_posterior, evidence, joint_weights, lists_of_structures
 from helpers import exit_code
-from icalgebra.distributions import sample
+from icalgebra.data.distributions import sample
 from icalgebra.errors import InputError
+from icalgebra.language.world import World
 from icalgebra.oracle import (
     ceiling_hits,
     explain_entailed,
@@ -32,7 +33,6 @@ from icalgebra.oracle import (
     threads,
 )
 from icalgebra.oracle.arrays import multisets
-from icalgebra.world import World
 
 TINY = {
     "abelian": World(("C3", "C4", "D2"), 6),

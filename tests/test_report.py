@@ -16,8 +16,9 @@ from icalgebra.claims import Claim, load_claims
 from icalgebra.cli.main import main
 from icalgebra.errors import InputError
 from icalgebra.experiments import EXPERIMENTS, run_experiment
-from icalgebra.experiments.coverage import run
-from icalgebra.figures.compact import compact
+from icalgebra.experiments.coverage.measure import run
+from icalgebra.language.world import PAPER_STRUCTURES, World
+from icalgebra.plotting.compact import compact
 from icalgebra.report.numbers import ABSENT, Measured, number
 from icalgebra.report.page import build_report
 from icalgebra.report.sections import Section
@@ -25,7 +26,6 @@ from icalgebra.report.store import Store
 from icalgebra.results import Curve, Result, read_result, read_results, write_result
 from icalgebra.statistics import Estimate
 from icalgebra.train.presets import PRESETS
-from icalgebra.world import PAPER_STRUCTURES, World
 
 ROOT = Path(__file__).parents[1]
 
@@ -353,7 +353,7 @@ def test_foreign_json_is_not_ours_and_a_damaged_result_is_told(tmp_path: Path, s
 def test_of_two_tiers_the_full_one_counts_but_another_models_does_not(tmp_path: Path, small_coverage: Result) -> None:
     stamped = replace(small_coverage, provenance={"seconds": 1.0, "machine": "m", "commit": None}, model_hash="one")
     write_result(tmp_path / "fresh", stamped)
-    for same, witnesses in (
+    for same, judged_models in (
         (True, ["this run, quick tier", "committed, full tier"]),
         (False, ["this run, quick tier"]),
     ):
@@ -361,12 +361,12 @@ def test_of_two_tiers_the_full_one_counts_but_another_models_does_not(tmp_path: 
         write_result(folder, replace(stamped, tier="full", model_hash="one" if same else "other"))
         (claim,) = (item for item in load_claims() if item.id == "C1.copy_p7")
         judged = Store(tmp_path / "fresh", folder).judge(claim)
-        assert [item.origin for item in judged] == witnesses
+        assert [item.origin for item in judged] == judged_models
         assert [item.counts for item in judged] == ([False, True] if same else [True])
 
 
 def test_runs_that_differ_in_their_seed_stand_in_one_table(tmp_path: Path, undrawn: None) -> None:
-    """They are no witnesses for the paper's claims and have no figures of their own."""
+    """They are no judged_models for the paper's claims and have no figures of their own."""
     shipped = read_result(ROOT / "results" / "full" / "small" / "heads.json")
     for model in ("small", "small-seed1"):
         write_result(tmp_path / "results", replace(shipped, model=model))
@@ -495,7 +495,7 @@ def test_one_experiment_that_cannot_be_asked_keeps_no_other_from_the_page(
     asked = {"coverage": replace(EXPERIMENTS["coverage"], quick={"n": 60}), "ceiling": EXPERIMENTS["ceiling"]}
     monkeypatch.setattr("icalgebra.cli.reproduce.EXPERIMENTS", asked)
     monkeypatch.setitem(EXPERIMENTS, "coverage", asked["coverage"])
-    monkeypatch.setattr("icalgebra.experiments.ceiling.run", refused)
+    monkeypatch.setattr("icalgebra.experiments.ceiling.measure.run", refused)
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as ended:
         main(["reproduce", "--out", str(tmp_path), "--json"])

@@ -22,15 +22,15 @@ from helpers import (
     truth,
     uniform_law,
 )
-from icalgebra.dataset import SequenceDataset
-from icalgebra.distributions import DISTRIBUTIONS, batches, sample
+from icalgebra.algebra.structures import Structure
+from icalgebra.data.dataset import SequenceDataset
+from icalgebra.data.distributions import DISTRIBUTIONS, batches, sample
 from icalgebra.errors import InputError
+from icalgebra.language.world import World
 from icalgebra.randomness import below, generator, partial_shuffle, uniform
-from icalgebra.structures import Structure
-from icalgebra.world import World
 
 ARRAYS = ("tokens", "structures", "assignment")
-LEFT_ZERO = Structure.of("left zero", np.array([[0, 0, 0], [1, 1, 1], [2, 2, 2]]))
+LEFT_ZERO = Structure.from_table("left zero", np.array([[0, 0, 0], [1, 1, 1], [2, 2, 2]]))
 WORLDS = {
     "paper": World(),
     "52 variables": World(("C3", "D13", "C26", "C52"), n_variables=52, p_mix=0.9, reserved="Z"),

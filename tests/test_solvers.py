@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from icalgebra import World, sample
-from icalgebra.distributions import DISTRIBUTIONS
+from icalgebra.data.distributions import DISTRIBUTIONS
 from icalgebra.errors import InputError
+from icalgebra.language.vocabulary import Vocabulary
 from icalgebra.solvers import MECHANISMS, answer_sets, solver
 from icalgebra.solvers.reference import SOLVERS, cancellation_set, closure_set, proof, read
-from icalgebra.vocabulary import Vocabulary
 
 FIGURE_15 = (
     ",hp=e,il=i,li=i,nc=c,bi=l,ne=e,fe=h,pp=f,ba=i,pc=h,eh=n,la=a,pp=f,pf=n,fe=h,fh=c,il=i,ef=h,hh=f,cp=h,pc=h,hh=f"

@@ -22,11 +22,11 @@ from helpers import (
     table_from_function,
     uniform_law,
 )
-from icalgebra import axioms
+from icalgebra.algebra import axioms
+from icalgebra.algebra.random_tables import latin_square
+from icalgebra.algebra.structures import SMALL_GROUPS, Structure, all_groups, known_names, split_names, structure
+from icalgebra.algebra.table_files import load_structure
 from icalgebra.errors import InputError
-from icalgebra.random_tables import latin_square
-from icalgebra.structures import SMALL_GROUPS, Structure, all_groups, known_names, split_names, structure
-from icalgebra.table_files import load_structure
 
 GAP = json.loads((DATA / "small_groups.json").read_text())
 NAMES = [name for names in SMALL_GROUPS.values() for name in names]
@@ -233,7 +233,7 @@ def test_predicates_say_what_the_definitions_say(table):
     ],
 )
 def test_kind_is_the_strongest_name(rows, kind):
-    assert Structure.of("mine", np.array(rows)).kind == kind
+    assert Structure.from_table("mine", np.array(rows)).kind == kind
 
 
 SUMS_OF_300 = np.add.outer(np.arange(300), np.arange(300)) % 300  # would wrap around in a byte
@@ -248,7 +248,7 @@ SUMS_OF_300 = np.add.outer(np.arange(300), np.arange(300)) % 300  # would wrap a
 )
 def test_a_table_with_foreign_entries_or_another_shape_is_refused(rows):
     with pytest.raises(InputError, match="mine"):
-        Structure.of("mine", np.array(rows))
+        Structure.from_table("mine", np.array(rows))
 
 
 def test_an_identity_must_be_one():
@@ -260,9 +260,9 @@ def test_structures_are_values_that_cannot_change():
     c4 = structure("C4")
     with pytest.raises(ValueError, match="read-only"):
         c4.table[0, 0] = 1
-    assert c4 == Structure.of("C4", c4.table)
-    assert hash(c4) == hash(Structure.of("C4", c4.table))
-    assert c4 != Structure.of("C4", structure("C2xC2").table)
+    assert c4 == Structure.from_table("C4", c4.table)
+    assert hash(c4) == hash(Structure.from_table("C4", c4.table))
+    assert c4 != Structure.from_table("C4", structure("C2xC2").table)
     assert c4 != Structure("C4", c4.table, None)
     assert hash(c4) != hash(Structure("C4", c4.table, None))
     assert c4 != structure("SmallGroup(4,1)")
@@ -330,7 +330,7 @@ def test_lists_of_names_split_outside_parentheses():
 
 @given(small_tables)
 def test_a_table_written_out_is_a_name(rows):
-    mine = Structure.of("my own, (1)", np.array(rows))
+    mine = Structure.from_table("my own, (1)", np.array(rows))
     again = structure(mine.written_out)
     assert again.name == "my_own___1_"
     assert again.table.tolist() == rows

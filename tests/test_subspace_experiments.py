@@ -11,14 +11,15 @@ import pytest
 
 from icalgebra.claims import load_claims
 from icalgebra.cli import main
-from icalgebra.counterfactuals import counterfactual_pairs
-from icalgebra.distributions import sample
+from icalgebra.data.counterfactuals import counterfactual_pairs
+from icalgebra.data.distributions import sample
 from icalgebra.experiments import EXPERIMENTS, Experiment
-from icalgebra.experiments.probes import run as run_probes
-from icalgebra.experiments.subject import Subject
-from icalgebra.experiments.subspaces import run as run_subspaces
-from icalgebra.experiments.subspaces import sweep_sites
+from icalgebra.experiments.probes.measure import run as run_probes
+from icalgebra.experiments.shared.loaded_model import LoadedModel
+from icalgebra.experiments.subspaces.measure import run as run_subspaces
+from icalgebra.experiments.subspaces.measure import sweep_sites
 from icalgebra.interp.probes import Probes, cosines, off_diagonal, sets_of_queries, train_probes
+from icalgebra.language.world import World
 from icalgebra.model.transformer import Transformer
 from icalgebra.report.page import build_report
 from icalgebra.report.sections import SECTIONS
@@ -27,7 +28,6 @@ from icalgebra.solvers.reference import cancellation_set, closure_set, read
 from icalgebra.statistics import Estimate
 from icalgebra.train import TrainConfig
 from icalgebra.train import train as run_training
-from icalgebra.world import World
 
 CONFIG = TrainConfig(
     structures=("C3", "C4"), n_variables=8, n_layers=2, n_heads=2, d_model=16, n_facts=12, batch_size=8,
@@ -42,13 +42,13 @@ RUN = {"subspaces": run_subspaces, "probes": run_probes}
 
 
 @pytest.fixture(scope="module")
-def subject() -> Subject:
-    return Subject("random", Transformer(CONFIG.model, seed=3).eval(), CONFIG)
+def loaded() -> LoadedModel:
+    return LoadedModel("random", Transformer(CONFIG.model, seed=3).eval(), CONFIG)
 
 
 @pytest.fixture(scope="module")
-def results(subject: Subject) -> dict[str, Result]:
-    return {name: RUN[name](tier="quick", seed=0, subject=subject, **sizes) for name, sizes in SIZES.items()}
+def results(loaded: LoadedModel) -> dict[str, Result]:
+    return {name: RUN[name](tier="quick", seed=0, loaded=loaded, **sizes) for name, sizes in SIZES.items()}
 
 
 @pytest.mark.parametrize("name", SIZES)
@@ -65,8 +65,8 @@ def test_every_claim_finds_its_value(results: dict[str, Result], name: str) -> N
 
 
 @pytest.mark.parametrize("name", SIZES)
-def test_the_same_seed_gives_the_same_result(subject: Subject, results: dict[str, Result], name: str) -> None:
-    again = RUN[name](tier="quick", seed=0, subject=subject, **SIZES[name])
+def test_the_same_seed_gives_the_same_result(loaded: LoadedModel, results: dict[str, Result], name: str) -> None:
+    again = RUN[name](tier="quick", seed=0, loaded=loaded, **SIZES[name])
     assert json.dumps(again.to_dict()) == json.dumps(results[name].to_dict())
 
 

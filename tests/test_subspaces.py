@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from icalgebra.counterfactuals import counterfactual_pairs
+from icalgebra.data.counterfactuals import counterfactual_pairs
 from icalgebra.interp.hooks import hooked, project
+from icalgebra.interp.last_token_cache import on_device, resume
 from icalgebra.interp.patching import value_of
 from icalgebra.interp.subspaces import (
     COMPONENTS,
@@ -25,10 +26,9 @@ from icalgebra.interp.subspaces import (
     share_inside,
     site_name,
 )
-from icalgebra.interp.trace import on_device, resume
+from icalgebra.language.world import World
 from icalgebra.model.checkpoints import load_model
 from icalgebra.model.transformer import ModelConfig, Transformer
-from icalgebra.world import World
 
 WORLD = World(("C3", "C4"), n_variables=8)
 SITES = [site_name(component, layer) for component in COMPONENTS for layer in range(3)]
@@ -142,7 +142,7 @@ def losses(model: Transformer, runs: PairRuns, site: str, bases: torch.Tensor) -
 def test_sizes_fitted_together_are_those_fitted_alone(model: Transformer, runs: PairRuns, site: str) -> None:
     together = fit(model, runs, site, (2, 4, 6), steps=8, seed=5)
     for size in (2, 4, 6):
-        basis, alone = together.of(size)[0], fit(model, runs, site, (size,), steps=8, seed=5).of(size)[0]
+        basis, alone = together.basis(size)[0], fit(model, runs, site, (size,), steps=8, seed=5).basis(size)[0]
         torch.testing.assert_close(basis, alone, atol=1e-4, rtol=1e-3)
         torch.testing.assert_close(basis.T @ basis, torch.eye(size), atol=1e-5, rtol=0)
     assert together.bases[0, :, 2:].abs().max() == 0
@@ -182,7 +182,7 @@ def test_principal_directions_hold_most_of_the_differences(model: Transformer, r
 def test_runs_taken_in_parts_are_the_same_runs(
     model: Transformer, runs: PairRuns, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("icalgebra.interp.trace.batch_size", lambda model, length: 7)
+    monkeypatch.setattr("icalgebra.interp.last_token_cache.batch_size", lambda model, length: 7)
     parts = run_pairs(model, PAIRS, keys=True)
     assert [layer.shape for layer in parts.base.keys] == [layer.shape for layer in runs.base.keys]
     for site in SITES:
@@ -194,7 +194,7 @@ def test_in_the_shipped_model_a_fit_beats_its_controls() -> None:
     shipped = load_model("small")
     train, fresh = (run_pairs(shipped, counterfactual_pairs("closure", n, seed=n)) for n in (120, 40))
     site = site_name("attention", 3)
-    found = hits(shipped, fresh, site, fit(shipped, train, site, (16,), steps=60).of(16)).mean()
+    found = hits(shipped, fresh, site, fit(shipped, train, site, (16,), steps=60).basis(16)).mean()
     random = hits(shipped, fresh, site, random_bases(shipped.unembedding, 16, 4, seed=0)).mean()
     principal = hits(shipped, fresh, site, principal_basis(train, site, 16)).mean()
     assert found > 0.4

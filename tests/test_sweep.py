@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from helpers import ROOT, exit_code, message_of
+from icalgebra.atomic_files import write_json
 from icalgebra.errors import InputError
-from icalgebra.figures import published
-from icalgebra.files import write_json
+from icalgebra.plotting import published
 from icalgebra.sweep import Entry, LocalWorkers, load_sweep, run_sweep, sweep_table, write_manifest
 from icalgebra.sweep.local import PROCESSES
 from icalgebra.sweep.outcome import finished, steps_to

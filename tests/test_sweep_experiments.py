@@ -8,24 +8,24 @@ from typing import Any
 import numpy as np
 import pytest
 
+from icalgebra.atomic_files import write_json
 from icalgebra.claims import load_claims
 from icalgebra.cli import main
-from icalgebra.distributions import sample
+from icalgebra.data.distributions import sample
 from icalgebra.errors import InputError
 from icalgebra.experiments import architecture, mixing
-from icalgebra.experiments.architecture import labels, published_table
-from icalgebra.experiments.subject import Runs
-from icalgebra.experiments.sweeps import finished_rows, later, world_of
-from icalgebra.experiments.values import across_seeds
-from icalgebra.files import write_json
-from icalgebra.oracle.floors import slot_floors
+from icalgebra.experiments.architecture.measure import labels, published_table
+from icalgebra.experiments.shared.estimates import across_seeds
+from icalgebra.experiments.shared.loaded_model import Runs
+from icalgebra.experiments.shared.sweep_tables import finished_rows, later, world_of
+from icalgebra.language.world import World
+from icalgebra.oracle.loss_floor import slot_floors
 from icalgebra.report.numbers import number
 from icalgebra.report.page import build_report
 from icalgebra.results import Result, read_result, write_result
 from icalgebra.statistics import Estimate, mean, proportion
 from icalgebra.sweep.manifest import Entry
 from icalgebra.train import TrainConfig
-from icalgebra.world import World
 from sweep_helpers import COURSE
 from training_helpers import MICRO
 

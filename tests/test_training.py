@@ -17,14 +17,14 @@ import pytest
 import torch
 
 from icalgebra import load_model
-from icalgebra.distributions import sample
+from icalgebra.data.distributions import sample
 from icalgebra.errors import InputError
 from icalgebra.train import PRESETS, TrainConfig, preset, train
 from icalgebra.train.config import log_spaced
 from icalgebra.train.data import training_batches
 from icalgebra.train.distributed import Ranks
 from icalgebra.train.optimisers import Optimisers
-from icalgebra.train.schedule import share_of_peak
+from icalgebra.train.schedule import lr_scale
 from training_helpers import MICRO, checkpoint_names, losses, records, same_weights
 
 CPU = torch.device("cpu")
@@ -194,10 +194,10 @@ def test_every_preset_trains(name: str, tmp_path: Path) -> None:
 
 def test_the_papers_preset_is_the_papers_recipe() -> None:
     paper = PRESETS["paper"]
-    assert share_of_peak(0, paper) == 1e-4
-    assert share_of_peak(500, paper) == pytest.approx(0.50005)
-    assert share_of_peak(1000, paper) == 1.0
-    assert share_of_peak(200_000, paper) == pytest.approx(0.0, abs=1e-9)
+    assert lr_scale(0, paper) == 1e-4
+    assert lr_scale(500, paper) == pytest.approx(0.50005)
+    assert lr_scale(1000, paper) == 1.0
+    assert lr_scale(200_000, paper) == pytest.approx(0.0, abs=1e-9)
     recipe = (paper.optimiser, paper.lr, paper.weight_decay, paper.clip, paper.precision)
     assert recipe == ("adamw", 1e-5, 0.01, 0.0, "fp32")
 

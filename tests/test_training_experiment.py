@@ -7,23 +7,23 @@ import pytest
 
 from icalgebra.claims import load_claims
 from icalgebra.errors import InputError
-from icalgebra.experiments.subject import Runs, load_subject, name_of, result_about
-from icalgebra.experiments.training import _rise, run
-from icalgebra.figures import svg
-from icalgebra.figures.training import holdout, skills
+from icalgebra.experiments.shared.loaded_model import Runs, load_with_config, name_of, result_about
+from icalgebra.experiments.training.figures import holdout, skills
+from icalgebra.experiments.training.measure import _rise, run
 from icalgebra.model.checkpoints import write_checkpoint
 from icalgebra.model.transformer import Transformer
+from icalgebra.plotting import svg
 from training_helpers import MICRO
 
 
 @pytest.fixture(scope="module")
-def subject():
-    return load_subject("small")
+def loaded():
+    return load_with_config("small")
 
 
 @pytest.fixture(scope="module")
-def result(subject):
-    return run(tier="quick", seed=0, subject=subject, n=4)
+def result(loaded):
+    return run(tier="quick", seed=0, loaded=loaded, n=4)
 
 
 def test_claims_find_their_values(result) -> None:
@@ -32,10 +32,10 @@ def test_claims_find_their_values(result) -> None:
             assert claim.measure(result) is not None, claim.id
 
 
-def test_curves_are_the_shipped_metrics(subject, result) -> None:
-    records = [record for record in subject.metrics if record["kind"] == "evaluation"]
+def test_curves_are_the_shipped_metrics(loaded, result) -> None:
+    records = [record for record in loaded.metrics if record["kind"] == "evaluation"]
     assert result.curves["holdout"].y == [record["holdout"] for record in records]
-    assert result.curves["copy"].n == [subject.config.eval_n] * len(records)
+    assert result.curves["copy"].n == [loaded.config.eval_n] * len(records)
     assert result.details["seconds"] == sorted(result.details["seconds"])
 
 
@@ -47,9 +47,9 @@ def test_the_rise_is_measured_from_the_last_low_to_the_first_high() -> None:
     assert _rise(records[:4], 0.10) is None
 
 
-def test_a_model_without_metrics_says_so(subject) -> None:
+def test_a_model_without_metrics_says_so(loaded) -> None:
     with pytest.raises(InputError, match="run folder"):
-        run(tier="quick", seed=0, subject=replace(subject, metrics=[]), n=2)
+        run(tier="quick", seed=0, loaded=replace(loaded, metrics=[]), n=2)
 
 
 def test_figures_draw(result) -> None:
@@ -85,14 +85,14 @@ def runs_folder(tmp_path, monkeypatch):
     ],
 )
 def test_a_result_is_called_as_its_model_and_says_how_to_ask_it(runs_folder, source, name, told) -> None:
-    found = load_subject(source.format(here=runs_folder))
+    found = load_with_config(source.format(here=runs_folder))
     assert found.name == name_of(source.format(here=runs_folder)) == name
     assert result_about(found, "heads", "quick", 0, {}, {}).command.endswith(f"--only heads --seed 0 --model {told}")
 
 
 def test_the_folder_one_stands_in_has_its_own_name(runs_folder, monkeypatch) -> None:
     monkeypatch.chdir(runs_folder / "runs" / "p0.5")
-    found = load_subject(".")
+    found = load_with_config(".")
     assert (found.name, found.given) == ("p0.5", ".")
     assert Runs((".",)).name == "p0.5"
     assert Runs(("../p0.3",)).name == "p0.3"
@@ -101,5 +101,5 @@ def test_the_folder_one_stands_in_has_its_own_name(runs_folder, monkeypatch) -> 
 
 def test_a_run_named_as_a_shipped_model_is_told_from_it(runs_folder) -> None:
     (runs_folder / "runs" / "p0.3").rename(runs_folder / "runs" / "small")
-    found = load_subject("runs/small")
+    found = load_with_config("runs/small")
     assert (found.name, found.given) == ("small", "runs/small")

@@ -17,7 +17,7 @@ import torch
 from helpers import exit_code
 from icalgebra import load_model
 from icalgebra.errors import InputError, RunError
-from icalgebra.experiments.subject import load_subject
+from icalgebra.experiments.shared.loaded_model import load_with_config
 from icalgebra.model.checkpoints import find_checkpoint, read_checkpoint, write_checkpoint
 from icalgebra.train import train
 from icalgebra.train.optimisers import Optimisers
@@ -168,7 +168,7 @@ def test_run_folders_are_not_overwritten_and_must_be_there(run: Path, tmp_path: 
 def test_a_half_written_last_line_of_metrics_is_forgotten(run: Path, finished: Path) -> None:
     with open(run / "metrics.jsonl", "a") as stream:
         stream.write('{"kind": "train", "st')
-    assert load_subject(run).metrics == [json.loads(line) for line in (finished / "metrics.jsonl").open()]
+    assert load_with_config(run).metrics == [json.loads(line) for line in (finished / "metrics.jsonl").open()]
     train(resume=run, device="cpu")
     assert records(run) == records(finished)
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from icalgebra.errors import InputError
-from icalgebra.vocabulary import Vocabulary, facts_of
+from icalgebra.language.vocabulary import Vocabulary, facts_of
 
 SIXTEEN = Vocabulary()
 sizes = st.integers(1, 52)

@@ -10,10 +10,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from helpers import assert_follows, mixture_law
-from icalgebra.distributions import world_arrays
+from icalgebra.algebra.structures import Structure, structure
+from icalgebra.data.distributions import world_arrays
 from icalgebra.errors import InputError
-from icalgebra.structures import Structure, structure
-from icalgebra.world import DRAW_RULES, World
+from icalgebra.language.world import DRAW_RULES, World
 
 WORLDS = {
     "paper": World(),
@@ -115,7 +115,7 @@ def test_a_world_that_cannot_be_is_refused(options, message):
         World(**options)
 
 
-WITH_TABLE = World(("C3", Structure.of("mine", np.array([[0, 0], [1, 1]]))), 52, 0.25, True, None, "stop")
+WITH_TABLE = World(("C3", Structure.from_table("mine", np.array([[0, 0], [1, 1]]))), 52, 0.25, True, None, "stop")
 
 
 UNTOLD = World((Structure("mine", structure("C3").table, None),))  # its identity plays no part
@@ -153,6 +153,6 @@ def test_worlds_differ_by_each_of_their_values():
         *(World(p_mix=0.5), World(d2=True), World(reserved=None), World(draw="stop"), World(n_variables=17)),
         World(("C3",)),
         World((structure("C3"),)),
-        World((Structure.of("C3", np.array([[0, 0], [1, 1]])),)),
+        World((Structure.from_table("C3", np.array([[0, 0], [1, 1]])),)),
     ]
     assert len({World(), *others}) == 1 + len(others)

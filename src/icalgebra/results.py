@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from icalgebra import __version__
+from icalgebra.atomic_files import read_json, write_json
 from icalgebra.errors import InputError
-from icalgebra.files import read_json, write_json
+from icalgebra.language.world import World
 from icalgebra.statistics import Estimate, mean, proportion
-from icalgebra.world import World
 
 DIGITS = 5
 TIERS = ("full", "quick")
@@ -40,7 +40,7 @@ class Curve:
     n: list[int]
 
     @staticmethod
-    def of(x: Iterable[float | int], estimates: Sequence[Estimate]) -> Curve:
+    def from_estimates(x: Iterable[float | int], estimates: Sequence[Estimate]) -> Curve:
         columns = zip(*[(e.value, e.low, e.high, e.n) for e in estimates], strict=True)
         y, low, high, n = (list(column) for column in columns)
         return Curve(list(x), y, low, high, n)
@@ -52,14 +52,14 @@ class Curve:
         return Curve(*([column[place] for place in places] for column in vars(self).values()))
 
     @staticmethod
-    def of_means(values: np.ndarray, x: Iterable[float | int]) -> Curve:
+    def from_means(values: np.ndarray, x: Iterable[float | int]) -> Curve:
         """The mean of each column, against x."""
-        return Curve.of(x, [mean(column) for column in np.asarray(values).T])
+        return Curve.from_estimates(x, [mean(column) for column in np.asarray(values).T])
 
     @staticmethod
-    def of_hits(hits: np.ndarray, x: Iterable[float | int]) -> Curve:
+    def from_hits(hits: np.ndarray, x: Iterable[float | int]) -> Curve:
         """The share of hits in each column, against x."""
-        return Curve.of(x, [proportion(float(column.sum()), len(column)) for column in np.asarray(hits).T])
+        return Curve.from_estimates(x, [proportion(float(column.sum()), len(column)) for column in np.asarray(hits).T])
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Result:
 
     @property
     def of_papers_world(self) -> bool:
-        """Models of a world of their own are shown, but are no witnesses for the paper's claims.
+        """Models of a world of their own are shown, but are no judged_models for the paper's claims.
 
         Results about the data alone tell no world; what a sweep varies is not told, either.
         """

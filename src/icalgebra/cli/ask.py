@@ -13,10 +13,10 @@ from rich.table import Table
 
 from icalgebra.cli.common import MaybePath, WorldOptions, read_texts, unless_told
 from icalgebra.errors import InputError
+from icalgebra.language.parsing import read_prompt
+from icalgebra.language.world import World
 from icalgebra.oracle import explain_impossible, judge
 from icalgebra.solvers import MECHANISMS, proof
-from icalgebra.texts import read_prompt
-from icalgebra.world import World
 
 SHOWN = 3  # likeliest answers of a predictor
 END = 24  # tokens of the sequence above the table
@@ -65,11 +65,11 @@ class Ask(WorldOptions):
             return None, self.world()
         if any(getattr(self, item.name) != item.default for item in fields(WorldOptions)):
             raise InputError("a model is asked about its own world; leave the options of the world out, or the model")
-        from icalgebra.experiments.subject import load_subject
+        from icalgebra.experiments.shared.loaded_model import load_with_config
         from icalgebra.train.distributed import choose_device
 
-        subject = load_subject(model, choose_device(self.device))
-        return subject.predictor, subject.world
+        loaded = load_with_config(model, choose_device(self.device))
+        return loaded.predictor, loaded.world
 
     def _ask(self, prompt: np.ndarray, world: World, predictor: Any) -> dict[str, Any]:
         text, letters = world.vocabulary.decode(prompt)[0], world.vocabulary.variables

@@ -7,7 +7,7 @@ import resource
 from dataclasses import dataclass
 from typing import Any
 
-from icalgebra.benchmarks import BENCHMARKS
+from icalgebra.cli.benchmarks import BENCHMARKS
 from icalgebra.cli.common import MaybeText, progress
 from icalgebra.errors import unknown
 

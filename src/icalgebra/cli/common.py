@@ -13,11 +13,11 @@ import tyro
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from icalgebra.algebra.structures import Structure, split_names
+from icalgebra.algebra.table_files import load_structure
+from icalgebra.atomic_files import atomic_path, read_text
 from icalgebra.errors import InputError
-from icalgebra.files import atomic_path, read_text
-from icalgebra.structures import Structure, split_names
-from icalgebra.table_files import load_structure
-from icalgebra.world import PAPER_STRUCTURES, World
+from icalgebra.language.world import PAPER_STRUCTURES, World
 
 T = TypeVar("T")
 

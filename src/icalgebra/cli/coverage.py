@@ -11,14 +11,14 @@ from rich.console import Console
 from rich.table import Table
 
 from icalgebra.cli.common import MaybePath, WorldOptions, progress, read_texts, unless_told
-from icalgebra.distributions import batches, check_request, distribution
+from icalgebra.data.distributions import batches, check_request, distribution
+from icalgebra.data.sampler import HOLD_NOTHING
 from icalgebra.errors import InputError
-from icalgebra.sampler import HOLD_NOTHING
+from icalgebra.language.parsing import read_sequences
+from icalgebra.language.vocabulary import FACT_LENGTH
+from icalgebra.language.world import World
 from icalgebra.solvers import MECHANISMS, Queries
 from icalgebra.solvers.coverage import NOT_ASKED, Coverage, coverage
-from icalgebra.texts import read_sequences
-from icalgebra.vocabulary import FACT_LENGTH
-from icalgebra.world import World
 
 SHOWN_SIZES = (5, 10, 25, 50, 100)  # and the whole context
 

@@ -11,11 +11,11 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
+from icalgebra.atomic_files import write_json, write_text
 from icalgebra.claims import load_claims
 from icalgebra.cli.common import MaybeText, ModelName
 from icalgebra.experiments import EXPERIMENTS, run_experiment
-from icalgebra.experiments.subject import load_subject
-from icalgebra.files import write_json, write_text
+from icalgebra.experiments.shared.loaded_model import load_with_config
 from icalgebra.results import Result
 from icalgebra.train.distributed import choose_device
 
@@ -42,10 +42,10 @@ class Interp:
     """The values as one JSON object."""
 
     def run(self) -> None:
-        subject = load_subject(self.model, choose_device(self.device))
+        loaded = load_with_config(self.model, choose_device(self.device))
         console = Console(stderr=True)
-        with console.status(f"{EXPERIMENTS[self.what].title} ({subject.name}, {self.tier} tier)"):
-            result = run_experiment(self.what, self.tier, self.seed, subject)
+        with console.status(f"{EXPERIMENTS[self.what].title} ({loaded.name}, {self.tier} tier)"):
+            result = run_experiment(self.what, self.tier, self.seed, loaded)
             files = self._write(result)
         if self.json:
             print(json.dumps({"files": [str(path) for path in files], **result.to_dict()}))

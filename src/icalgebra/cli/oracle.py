@@ -12,11 +12,11 @@ import tyro
 
 from icalgebra.cli.common import MaybePath, WorldOptions, output, progress, read_texts, unless_told
 from icalgebra.errors import InputError
+from icalgebra.language.parsing import read_prompt
+from icalgebra.language.vocabulary import ANSWER
+from icalgebra.language.world import World
 from icalgebra.oracle import explain_entailed, explain_impossible, judge
 from icalgebra.oracle.arrays import oracle_arrays
-from icalgebra.texts import read_prompt
-from icalgebra.vocabulary import ANSWER
-from icalgebra.world import World
 
 SHOWN = 5  # mixtures in the text output
 

@@ -13,7 +13,7 @@ from rich.console import Console
 from icalgebra.cli.common import MaybeText
 from icalgebra.errors import InputError
 from icalgebra.experiments import EXPERIMENTS, experiment, run_experiment
-from icalgebra.experiments.subject import Runs, Subject, load_subject
+from icalgebra.experiments.shared.loaded_model import LoadedModel, Runs, load_with_config
 from icalgebra.results import write_result
 from icalgebra.train.distributed import choose_device
 
@@ -56,14 +56,14 @@ class Reproduce:
         if self.tier == "quick":
             expected = sum(EXPERIMENTS[name].seconds for name in names)
             console.print(f"{len(names)} experiment{'s' * (len(names) > 1)}, about {expected:.0f} s")
-        subject, runs = self._subject(names), Runs(self.runs, choose_device(self.device))
+        loaded, runs = self._subject(names), Runs(self.runs, choose_device(self.device))
         written: list[Path] = []
         left_out: dict[str, str] = {}
         for i, name in enumerate(names, start=1):
             asked = EXPERIMENTS[name]
             try:
                 with console.status(f"{i}/{len(names)} {name}: {asked.title} (about {asked.seconds:.0f} s)"):
-                    result = run_experiment(name, self.tier, self.seed, subject, runs)
+                    result = run_experiment(name, self.tier, self.seed, loaded, runs)
             except InputError as error:
                 if len(names) == 1:
                     raise
@@ -74,10 +74,10 @@ class Reproduce:
             console.print(f"{i}/{len(names)} {name}: done in {result.provenance['seconds']} s")
         return written, left_out
 
-    def _subject(self, names: list[str]) -> Subject | None:
+    def _subject(self, names: list[str]) -> LoadedModel | None:
         if not any(EXPERIMENTS[name].about_model for name in names):
             return None
-        return load_subject(self.model, choose_device(self.device))
+        return load_with_config(self.model, choose_device(self.device))
 
     def _names(self) -> list[str]:
         if self.only is None:

@@ -15,9 +15,9 @@ from typing import Literal
 import numpy as np
 
 from icalgebra.cli.common import MaybePath, WorldOptions, output, progress
-from icalgebra.distributions import batches, check_request, sample
+from icalgebra.data.distributions import batches, check_request, sample
 from icalgebra.errors import InputError
-from icalgebra.sequences import Sequences
+from icalgebra.language.sequences import Sequences
 
 BATCH = 8192
 ARRAYS = ("tokens", "structures", "assignment")

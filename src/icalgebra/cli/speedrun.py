@@ -13,7 +13,7 @@ from rich.table import Table
 
 from icalgebra.cli.common import MaybeInt, MaybePath, MaybeText
 from icalgebra.errors import InputError
-from icalgebra.figures.training import RELEASED_STEP_SECONDS
+from icalgebra.experiments.training.figures import RELEASED_STEP_SECONDS
 from icalgebra.results import Result, provenance, read_result, result_path, write_result
 from icalgebra.statistics import mean
 from icalgebra.train import TrainConfig, preset
@@ -101,7 +101,7 @@ class SpeedrunCommand:
         """Whether an earlier result has these settings; fields that were added since have their defaults."""
         sizes = {key: value for key, value in self._asked().items() if key != "training"}
         told = {key: value for key, value in config.items() if key != "training"}
-        return told == sizes and self._recipe().is_told_by(config.get("training"))
+        return told == sizes and self._recipe().matches(config.get("training"))
 
     def _command(self) -> str:
         length = f" --steps {self.steps}" if self.steps else ""

@@ -11,10 +11,10 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
+from icalgebra.atomic_files import write_text
 from icalgebra.cli.common import MaybeInt, MaybePath, MaybeText
 from icalgebra.cli.sweep_progress import live_status
 from icalgebra.errors import InputError, RunError
-from icalgebra.files import write_text
 from icalgebra.sweep import Entry, LocalWorkers, Status, Workers, load_sweep, run_sweep, write_manifest
 from icalgebra.sweep.manifest import chosen
 from icalgebra.sweep.slurm import slurm_script
@@ -129,8 +129,8 @@ class Sweep:
     def _write_figure(self, entries: list[Entry]) -> None:
         runs = sweep_curves(entries, self.out)
         if runs:
-            from icalgebra.figures import svg
-            from icalgebra.figures.sweep import courses
+            from icalgebra.plotting import svg
+            from icalgebra.plotting.sweep_curves import courses
 
             write_text(self.out / "curves.svg", svg(courses(runs)) + "\n")
 

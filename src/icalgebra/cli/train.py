@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import tyro
 
+from icalgebra.algebra.structures import split_names
 from icalgebra.cli.common import MaybePath, MaybeText, read_table
 from icalgebra.errors import InputError
-from icalgebra.structures import split_names
 from icalgebra.train import TrainConfig, preset, train
 from icalgebra.train.loop import TrainResult
 from icalgebra.train.presets import PRESETS

@@ -1,6 +1,6 @@
 """One file per question the paper asks. The table below names them all.
 
-An experiment is run(tier, seed, **settings) -> Result; one about a model also gets `subject`, one about finished runs
+An experiment is run(tier, seed, **settings) -> Result; one about a model also gets `loaded`, one about finished runs
 `runs`. Settings have two tiers: quick for two cores and a few minutes, full for the committed results.
 """
 
@@ -13,7 +13,7 @@ from time import perf_counter
 from typing import Any
 
 from icalgebra.errors import InputError, unknown
-from icalgebra.experiments.subject import Runs, Subject
+from icalgebra.experiments.shared.loaded_model import LoadedModel, Runs
 from icalgebra.results import Result, provenance
 from icalgebra.train.distributed import device_name
 
@@ -39,7 +39,7 @@ FEW_FACTS = (*range(2, 21, 2), 25, 30, 40, 50, 60, 75, 100, 125, 150, 175, 198, 
 
 EXPERIMENTS: dict[str, Experiment] = {
     "coverage": Experiment(
-        "icalgebra.experiments.coverage",
+        "icalgebra.experiments.coverage.measure",
         "What could the five mechanisms answer?",
         about_model=False,
         seconds=2,
@@ -47,7 +47,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         full={"n": 20_000},
     ),
     "training": Experiment(
-        "icalgebra.experiments.training",
+        "icalgebra.experiments.training.measure",
         "How does hold-out accuracy rise?",
         about_model=True,
         seconds=9,
@@ -55,7 +55,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         full={"n": 3000},
     ),
     "ceiling": Experiment(
-        "icalgebra.experiments.ceiling",
+        "icalgebra.experiments.ceiling.measure",
         "How well could anyone answer?",
         about_model=False,
         seconds=5,
@@ -63,7 +63,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         full={"n": 4000, "n_structure": 1000},
     ),
     "accuracy_by_facts": Experiment(
-        "icalgebra.experiments.accuracy_by_facts",
+        "icalgebra.experiments.accuracy_by_facts.measure",
         "How many facts does the model need?",
         about_model=True,
         seconds=58,
@@ -71,7 +71,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         full={"n": 400, "facts": tuple(range(2, 201))},
     ),
     "unseen_structures": Experiment(
-        "icalgebra.experiments.unseen_structures",
+        "icalgebra.experiments.unseen_structures.measure",
         "What does it make of structures it never saw?",
         about_model=True,
         seconds=58,
@@ -93,7 +93,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         },
     ),
     "distributions": Experiment(
-        "icalgebra.experiments.distributions",
+        "icalgebra.experiments.distributions.measure",
         "Which mechanisms does it show when each is asked for alone?",
         about_model=True,
         seconds=47,
@@ -101,7 +101,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         full={"n": 400, "facts": (5, 10, 25, 50, 75, 100, 150, 200)},
     ),
     "model_coverage": Experiment(
-        "icalgebra.experiments.model_coverage",
+        "icalgebra.experiments.model_coverage.measure",
         "What does the model answer that the mechanisms do not?",
         about_model=True,
         seconds=23,
@@ -109,7 +109,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         full={"n_train": 2000, "n_holdout": 2000},
     ),
     "copying": Experiment(
-        "icalgebra.experiments.copying",
+        "icalgebra.experiments.copying.measure",
         "Which heads copy?",
         about_model=True,
         seconds=43,
@@ -117,7 +117,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         full={"n_pairs": 200, "n_sets": 200, "n_decode": 200, "n_variants": 200, "n_facts": 200},
     ),
     "identity": Experiment(
-        "icalgebra.experiments.identity",
+        "icalgebra.experiments.identity.measure",
         "How is the identity recognised?",
         about_model=True,
         seconds=28,
@@ -125,7 +125,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         full={"n_pca": 1000, "n_identity": 200, "n_steer": 5000, "n_facts": 200},
     ),
     "heads": Experiment(
-        "icalgebra.experiments.heads",
+        "icalgebra.experiments.heads.measure",
         "What is each head for, and what is it worth?",
         about_model=True,
         seconds=25,
@@ -133,7 +133,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         full={"n": 200, "n_facts": 200},
     ),
     "closure": Experiment(
-        "icalgebra.experiments.closure",
+        "icalgebra.experiments.closure.measure",
         "Which variables belong together?",
         about_model=True,
         seconds=11,
@@ -141,7 +141,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         full={"n": 2000, "n_predictive": 2000, "n_ladder": 400, "n_facts": 200},
     ),
     "cancellation": Experiment(
-        "icalgebra.experiments.cancellation",
+        "icalgebra.experiments.cancellation.measure",
         "Which heads rule answers out?",
         about_model=True,
         seconds=10,
@@ -149,7 +149,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         full={"n": 200, "n_ablate": 200, "n_facts": 200, "short_facts": 40},
     ),
     "subspaces": Experiment(
-        "icalgebra.experiments.subspaces",
+        "icalgebra.experiments.subspaces.measure",
         "Are closure and elimination sets kept in subspaces?",
         about_model=True,
         seconds=42,
@@ -183,7 +183,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         },
     ),
     "probes": Experiment(
-        "icalgebra.experiments.probes",
+        "icalgebra.experiments.probes.measure",
         "What do the subspaces say about single variables?",
         about_model=True,
         seconds=18,
@@ -191,7 +191,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         full={"n": 2000, "steps": 250, "size": 16, "n_train": 2000, "n_test": 2000, "n_facts": 20},
     ),
     "dynamics": Experiment(
-        "icalgebra.experiments.dynamics",
+        "icalgebra.experiments.dynamics.measure",
         "In which order do skills appear in training?",
         about_model=False,
         seconds=20,
@@ -200,7 +200,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         about_runs=True,
     ),
     "architecture": Experiment(
-        "icalgebra.experiments.architecture",
+        "icalgebra.experiments.architecture.measure",
         "What do layers, heads and width change?",
         about_model=False,
         seconds=1,
@@ -209,7 +209,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         about_runs=True,
     ),
     "mixing": Experiment(
-        "icalgebra.experiments.mixing",
+        "icalgebra.experiments.mixing.measure",
         "What does mixing structures change?",
         about_model=False,
         seconds=5,
@@ -227,7 +227,7 @@ def experiment(name: str) -> Experiment:
 
 
 def run_experiment(
-    name: str, tier: str, seed: int = 0, subject: Subject | None = None, runs: Runs | None = None
+    name: str, tier: str, seed: int = 0, loaded: LoadedModel | None = None, runs: Runs | None = None
 ) -> Result:
     """Run one experiment of the table and stamp it with where and when."""
     chosen = experiment(name)
@@ -235,8 +235,8 @@ def run_experiment(
     run: Callable[..., Result] = import_module(chosen.module).run
     if chosen.about_runs and (runs is None or not runs.sources):
         raise InputError(f"{name} reads what training left: give --runs RUN … (dynamics) or --runs SWEEP")
-    about: dict[str, Any] = {"subject": subject} if chosen.about_model else {}
+    about: dict[str, Any] = {"loaded": loaded} if chosen.about_model else {}
     about |= {"runs": runs} if chosen.about_runs else {}
     result = run(tier=tier, seed=seed, **about, **chosen.settings(tier))
-    device = device_name(subject.device) if subject else "cpu"
+    device = device_name(loaded.device) if loaded else "cpu"
     return replace(result, provenance=provenance(perf_counter() - begin, device))

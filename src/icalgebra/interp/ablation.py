@@ -15,10 +15,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from icalgebra.interp.cases import Cases
 from icalgebra.interp.heads import Head
+from icalgebra.interp.last_token_cache import (
+    LastTokenCache,
+    batch_size,
+    cache_last_token,
+    chunks,
+    on_device,
+    resume,
+    top_variable,
+)
 from icalgebra.interp.patching import swap_heads
-from icalgebra.interp.trace import Trace, batch_size, chunks, on_device, resume, top_variable, trace
+from icalgebra.interp.query_batch import QueryBatch
 from icalgebra.model.transformer import Transformer
 
 if TYPE_CHECKING:
@@ -53,7 +61,7 @@ def other_heads(model: Transformer, heads: Sequence[Head], seed: int) -> list[He
 
 @torch.no_grad()
 def with_heads_replaced(
-    model: Transformer, run: Trace, source: Float[Tensor, "n n_layers n_heads d_head"], masks: Tensor
+    model: Transformer, run: LastTokenCache, source: Float[Tensor, "n n_layers n_heads d_head"], masks: Tensor
 ) -> Float[Tensor, "n variants d_vocab"]:
     """Logits where every variant's heads carry the source's output; the run has keys."""
     changes = {
@@ -74,10 +82,10 @@ class Worth:
     sufficient: Bool[np.ndarray, "n sets"]
 
 
-def worth(
+def ablation_effects(
     model: Transformer,
-    cases: Cases,
-    corrupt: Cases,
+    cases: QueryBatch,
+    corrupt: QueryBatch,
     donors: Float[Tensor, "n n_layers n_heads d_head"],
     sets: Sequence[Sequence[Head]],
 ) -> Worth:
@@ -95,9 +103,9 @@ def worth(
 
 
 def _worth_of(
-    model: Transformer, cases: Cases, corrupt: Cases, donors: Tensor, average: Tensor, masks: Tensor
+    model: Transformer, cases: QueryBatch, corrupt: QueryBatch, donors: Tensor, average: Tensor, masks: Tensor
 ) -> Worth:
-    run, other = (trace(model, on_device(model, part.prompts), keys=True) for part in (cases, corrupt))
+    run, other = (cache_last_token(model, on_device(model, part.prompts), keys=True) for part in (cases, corrupt))
 
     def right(logits: Tensor) -> np.ndarray:
         return answered(model, logits, cases)
@@ -110,23 +118,25 @@ def _worth_of(
     )
 
 
-def without(
+def mean_ablate(
     model: Transformer,
-    cases: Cases,
+    cases: QueryBatch,
     average: Float[Tensor, "1 n_layers n_heads d_head"],
     sets: Sequence[Sequence[Head]],
 ) -> tuple[Bool[np.ndarray, " n"], Bool[np.ndarray, "n sets"]]:
     """Which queries are answered as it is, and with every set of heads in turn replaced by an average output."""
     masks, found = head_masks(model, sets), []
     for rows in chunks(len(cases), batch_size(model)):
-        run = trace(model, on_device(model, cases.prompts[rows]), keys=True)
+        run = cache_last_token(model, on_device(model, cases.prompts[rows]), keys=True)
         logits = with_heads_replaced(model, run, average.expand(len(run), -1, -1, -1), masks)
         found.append(answered(model, torch.cat([run.logits[:, None], logits], dim=1), cases[rows]))
     right = np.concatenate(found)
     return right[:, 0], right[:, 1:]
 
 
-def answered(model: Transformer, logits: Float[Tensor, "n ... d_vocab"], cases: Cases) -> Bool[np.ndarray, "n ..."]:
+def answered(
+    model: Transformer, logits: Float[Tensor, "n ... d_vocab"], cases: QueryBatch
+) -> Bool[np.ndarray, "n ..."]:
     """Whether the highest logit among the variables is the answer's, and its alone."""
     predicted = top_variable(logits[..., : model.config.n_variables])
     return predicted == cases.answer.reshape(-1, *[1] * (predicted.ndim - 1))

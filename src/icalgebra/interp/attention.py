@@ -20,8 +20,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from icalgebra.interp.cases import Cases
-from icalgebra.vocabulary import ANSWER, EQUALS, FACT_LENGTH, facts_of
+from icalgebra.interp.query_batch import QueryBatch
+from icalgebra.language.vocabulary import ANSWER, EQUALS, FACT_LENGTH, facts_of
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
@@ -31,7 +31,7 @@ SLOTS = ("left", "right", "=", "answer", "comma behind")
 ANSWER_SLOT, COMMA_SLOT = SLOTS.index("answer"), SLOTS.index("comma behind")
 
 
-def relations(cases: Cases) -> dict[str, Bool[np.ndarray, "n k"]]:
+def relations(cases: QueryBatch) -> dict[str, Bool[np.ndarray, "n k"]]:
     """Which facts stand in which relation to their row's query; the query is the last fact and only `self`."""
     facts = facts_of(cases.tokens)
     left, right = facts[:, :, 0], facts[:, :, 1]
@@ -74,7 +74,7 @@ def attention_mass(
     return torch.einsum("n...k,nk->n...", mass, chosen)
 
 
-def most_attended_variable(pattern: Float[Tensor, "n ... T"], cases: Cases) -> Int[Tensor, "n ..."]:
+def most_attended_variable(pattern: Float[Tensor, "n ... T"], cases: QueryBatch) -> Int[Tensor, "n ..."]:
     """The variable at the most attended position.
 
     A context fact's '=' and the ',' behind it stand for its answer, which one predicts and the other has just seen; the

@@ -18,10 +18,10 @@ import numpy as np
 import torch
 
 from icalgebra.interp.attention import ANSWER_SLOT, COMMA_SLOT, attention_mass, relations
-from icalgebra.interp.cases import Cases
 from icalgebra.interp.heads import answers_of, contrast
+from icalgebra.interp.last_token_cache import cache_last_token_batched
 from icalgebra.interp.lens import direct_logits
-from icalgebra.interp.trace import traces
+from icalgebra.interp.query_batch import QueryBatch
 from icalgebra.model.transformer import Transformer
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ SLOTS: dict[str, int | None] = {"answer": ANSWER_SLOT, "comma_behind": COMMA_SLO
 
 
 @dataclass(frozen=True)
-class Looked:
+class HeadStats:
     """What every head does on the sequences of one law, [n, n_layers, n_heads] each, by side or relation and slot."""
 
     mass: dict[tuple[str, str], np.ndarray]
@@ -41,9 +41,9 @@ class Looked:
     change_in_group: dict[str, np.ndarray]  # against the members that no fact of either side rules out
 
 
-def look(model: Transformer, cases: Cases, apart: bool) -> Looked:
+def head_stats(model: Transformer, cases: QueryBatch, apart: bool) -> HeadStats:
     """All heads on some cases; apart: for each side only the answers that the other does not rule out."""
-    run = traces(model, cases.prompts, pattern=True)
+    run = cache_last_token_batched(model, cases.prompts, pattern=True)
     assert run.pattern is not None
     direct, ruled = direct_logits(model, run), ruled_out(cases, apart)
     open_ = cases.members & ~np.logical_or(*ruled_out(cases, apart=False).values())
@@ -56,17 +56,17 @@ def look(model: Transformer, cases: Cases, apart: bool) -> Looked:
     for side in SIDES:
         change[side] = contrast(direct, ruled[side]).cpu().numpy()
         in_group[side] = contrast(direct, ruled[side], open_).cpu().numpy()
-    return Looked(mass, chance, change, in_group)
+    return HeadStats(mass, chance, change, in_group)
 
 
-def ruled_out(cases: Cases, apart: bool) -> dict[str, Bool[np.ndarray, "n N"]]:
+def ruled_out(cases: QueryBatch, apart: bool) -> dict[str, Bool[np.ndarray, "n N"]]:
     """The variables that each side's facts rule out, bool [n, N]; apart: only what the other side does not."""
     facts = groups_of_facts(cases)
     left, right = (answers_of(cases, facts[side]) for side in SIDES)
     return {"left": left & ~right, "right": right & ~left} if apart else {"left": left, "right": right}
 
 
-def groups_of_facts(cases: Cases) -> dict[str, Bool[np.ndarray, "n k"]]:
+def groups_of_facts(cases: QueryBatch) -> dict[str, Bool[np.ndarray, "n k"]]:
     """Facts that share the query's left variable, its right one, neither of them in its place; and the query itself."""
     found = relations(cases)
     neither = ~(found["same left"] | found["same right"] | found["same pair"] | found["self"])

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from icalgebra.sequences import Sequences
+from icalgebra.language.sequences import Sequences
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Integer

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from icalgebra.interp.trace import Trace, resume
+from icalgebra.interp.last_token_cache import LastTokenCache, resume
 from icalgebra.model.transformer import Transformer
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def separation(scores: Float[np.ndarray, " n"], labels: Bool[np.ndarray, " n"]) 
 
 @torch.no_grad()
 def steer(
-    model: Transformer, run: Trace, steps: Float[Tensor, "variants d_model"], layer: int = -1
+    model: Transformer, run: LastTokenCache, steps: Float[Tensor, "variants d_model"], layer: int = -1
 ) -> Float[Tensor, "n variants d_vocab"]:
     """Logits after adding each step to a layer's attention output at the last position."""
     place = range(model.config.n_layers)[layer]

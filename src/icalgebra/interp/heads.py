@@ -24,16 +24,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from icalgebra.distributions import sample
-from icalgebra.evaluate import share
+from icalgebra.data.distributions import sample
 from icalgebra.interp.attention import attention_mass, relations
-from icalgebra.interp.cases import Cases, enough, pairs
+from icalgebra.interp.last_token_cache import LastTokenCache, cache_last_token_batched
 from icalgebra.interp.lens import direct_logits
 from icalgebra.interp.patching import indirect_effects
-from icalgebra.interp.trace import Trace, traces
+from icalgebra.interp.query_batch import QueryBatch, enough, pairs
+from icalgebra.language.world import World
 from icalgebra.model.transformer import Transformer
 from icalgebra.statistics import Estimate, mean
-from icalgebra.world import World
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float
@@ -61,7 +60,7 @@ class RoleScores:
     def ranked(self) -> list[Head]:
         """Heads by falling score."""
         heads = [(layer, head) for layer, row in enumerate(self.scores) for head in range(len(row))]
-        return sorted(heads, key=lambda head: -self.of(head).value)
+        return sorted(heads, key=lambda head: -self.score(head).value)
 
     @property
     def best(self) -> Head:
@@ -70,16 +69,16 @@ class RoleScores:
     @property
     def heads(self) -> list[Head]:
         """The heads that have the role, best first."""
-        threshold = self.of(self.best).value / 2
-        return [head for head in self.ranked if self.of(head).value >= threshold and self.of(head).low > 0]
+        threshold = self.score(self.best).value / 2
+        return [head for head in self.ranked if self.score(head).value >= threshold and self.score(head).low > 0]
 
-    def of(self, head: Head) -> Estimate:
+    def score(self, head: Head) -> Estimate:
         return self.scores[head[0]][head[1]]
 
     @property
     def measured(self) -> bool:
         """Not where no sequence asks for it: a group that fills the alphabet leaves no other variables, for one."""
-        return self.of(self.best).n > 0
+        return self.score(self.best).n > 0
 
     def table(self) -> list[list[float]]:
         return [[estimate.value for estimate in row] for row in self.scores]
@@ -87,20 +86,20 @@ class RoleScores:
 
 def role_scores(model: Transformer, world: World, n: int, n_facts: int, seed: int = 0) -> dict[str, RoleScores]:
     """All roles of any model, from n sequences of each kind."""
-    draw = drawer(world, n_facts, seed, "heads")
+    draw = query_sampler(world, n_facts, seed, "heads")
     found = {role: copying_effect(model, *pairs(draw(role, n), draw("holdout", 2 * n + 16, role)), role)[0]
              for role in ("copy", "commute")}  # fmt: skip
     identity = draw("identity", 2 * n)
     found |= identity_roles(model, enough(identity[identity.distinct][:n], world, "an identity query of two variables"))
     holdout = draw("holdout", n, "holdout")
-    run = traces(model, holdout.prompts, pattern=True)
+    run = cache_last_token_batched(model, holdout.prompts, pattern=True)
     found |= {f"{side} cancellation": cancellation(model, run, holdout, side) for side in ("left", "right")}
     found["closure promotion"] = closure_promotion(model, run, holdout)
     return found
 
 
-def identity_roles(model: Transformer, cases: Cases) -> dict[str, RoleScores]:
-    run = traces(model, cases.prompts)
+def identity_roles(model: Transformer, cases: QueryBatch) -> dict[str, RoleScores]:
+    run = cache_last_token_batched(model, cases.prompts)
     return {
         "query promotion": query_promotion(model, run, cases),
         "identity demotion": identity_demotion(model, run, cases),
@@ -114,48 +113,50 @@ def identity_roles_elsewhere(
 
     Nothing where the world has no such query of two variables, as C2 alone has none.
     """
-    cases = drawer(world, n_facts, seed, "heads")("holdout", 4 * n, "elsewhere")
+    cases = query_sampler(world, n_facts, seed, "heads")("holdout", 4 * n, "elsewhere")
     chosen = cases[cases.distinct & ~cases.is_identity & (cases.identity >= 0)][:n]
     return identity_roles(model, chosen) if len(chosen) else {}
 
 
-def drawer(world: World, n_facts: int, seed: int, prefix: str) -> Callable[..., Cases]:
+def query_sampler(world: World, n_facts: int, seed: int, prefix: str) -> Callable[..., QueryBatch]:
     """draw(distribution, n, stream): cases of a world from streams of one experiment."""
 
-    def draw(name: str, n: int, stream: str = "", world: World = world) -> Cases:
-        return Cases.of(sample(name, n, n_facts, seed, world, stream=f"{prefix}/{name}/{stream}"))
+    def draw(name: str, n: int, stream: str = "", world: World = world) -> QueryBatch:
+        return QueryBatch.from_sequences(sample(name, n, n_facts, seed, world, stream=f"{prefix}/{name}/{stream}"))
 
     return draw
 
 
-def copying_effect(model: Transformer, clean: Cases, corrupt: Cases, role: str) -> tuple[RoleScores, np.ndarray]:
+def copying_effect(
+    model: Transformer, clean: QueryBatch, corrupt: QueryBatch, role: str
+) -> tuple[RoleScores, np.ndarray]:
     """The average indirect effect of every head on the clean answer, and the effects themselves [heads, pairs]."""
     effects = indirect_effects(model, clean.prompts, corrupt.prompts, clean.answer)
     return _scores(model, role, effects.T, mean), effects
 
 
-def query_promotion(model: Transformer, run: Trace, cases: Cases) -> RoleScores:
+def query_promotion(model: Transformer, run: LastTokenCache, cases: QueryBatch) -> RoleScores:
     return _scores(model, "query promotion", promotes_query(direct_logits(model, run), cases), share)
 
 
-def promotes_query(direct: Float[Tensor, "n ... N"], cases: Cases) -> Bool[Tensor, "n ..."]:
+def promotes_query(direct: Float[Tensor, "n ... N"], cases: QueryBatch) -> Bool[Tensor, "n ..."]:
     """Whether the two highest direct logits are the query's two variables."""
     top = direct.topk(2, dim=-1).indices.sort(-1).values
     query = torch.as_tensor(np.sort(np.stack([cases.left, cases.right], 1), axis=1), device=direct.device)
     return (top == query.view(len(cases), *[1] * (direct.ndim - 2), 2)).all(-1)
 
 
-def identity_demotion(model: Transformer, run: Trace, cases: Cases) -> RoleScores:
+def identity_demotion(model: Transformer, run: LastTokenCache, cases: QueryBatch) -> RoleScores:
     return _scores(model, "identity demotion", demotes_identity(direct_logits(model, run), cases), share)
 
 
-def demotes_identity(direct: Float[Tensor, "n ... N"], cases: Cases) -> Bool[Tensor, "n ..."]:
+def demotes_identity(direct: Float[Tensor, "n ... N"], cases: QueryBatch) -> Bool[Tensor, "n ..."]:
     """Whether the lowest direct logit is the identity of the query's structure."""
     identity = torch.as_tensor(cases.identity, device=direct.device)
     return direct.argmin(-1) == identity.view(-1, *[1] * (direct.ndim - 2))
 
 
-def cancellation(model: Transformer, run: Trace, cases: Cases, side: str) -> RoleScores:
+def cancellation(model: Transformer, run: LastTokenCache, cases: QueryBatch, side: str) -> RoleScores:
     assert run.pattern is not None
     facts = relations(cases)[f"same {side}"]
     answers = answers_of(cases, facts)
@@ -164,7 +165,7 @@ def cancellation(model: Transformer, run: Trace, cases: Cases, side: str) -> Rol
     return _scores(model, f"{side} cancellation", score[torch.as_tensor(usable)], mean)
 
 
-def answers_of(cases: Cases, facts: Bool[np.ndarray, "n k"]) -> Bool[np.ndarray, "n N"]:
+def answers_of(cases: QueryBatch, facts: Bool[np.ndarray, "n k"]) -> Bool[np.ndarray, "n N"]:
     """The variables that answer some facts of the context."""
     answers = np.zeros_like(cases.members)
     rows, places = np.nonzero(facts[:, :-1])
@@ -172,7 +173,7 @@ def answers_of(cases: Cases, facts: Bool[np.ndarray, "n k"]) -> Bool[np.ndarray,
     return answers
 
 
-def closure_promotion(model: Transformer, run: Trace, cases: Cases) -> RoleScores:
+def closure_promotion(model: Transformer, run: LastTokenCache, cases: QueryBatch) -> RoleScores:
     score = contrast(direct_logits(model, run), cases.members)
     return _scores(model, "closure promotion", score[torch.as_tensor(~cases.members.all(1))], mean)
 

@@ -18,7 +18,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from icalgebra.interp.trace import Trace, blocks
+from icalgebra.interp.last_token_cache import LastTokenCache, blocks
 from icalgebra.model.transformer import Transformer
 
 if TYPE_CHECKING:
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 Form = Literal["plain", "normed", "frozen"]
 
 
-def head_results(model: Transformer, run: Trace) -> Float[Tensor, "n n_layers n_heads d_model"]:
+def head_results(model: Transformer, run: LastTokenCache) -> Float[Tensor, "n n_layers n_heads d_model"]:
     """What every head writes into the residual stream (its share of the output bias is left out)."""
     weights = torch.stack([block.attn.W_O for block in blocks(model)])
     return torch.einsum("nlhe,lhed->nlhd", run.z, weights)
 
 
 def read_logits(
-    model: Transformer, run: Trace, vectors: Float[Tensor, "n ... d_model"], form: Form = "frozen"
+    model: Transformer, run: LastTokenCache, vectors: Float[Tensor, "n ... d_model"], form: Form = "frozen"
 ) -> Float[Tensor, "n ... d_vocab"]:
     """Vectors of the residual stream as logits, in one of the three forms."""
     if form == "normed":
@@ -47,18 +47,18 @@ def read_logits(
 
 @torch.no_grad()
 def direct_logits(
-    model: Transformer, run: Trace, form: Form = "frozen"
+    model: Transformer, run: LastTokenCache, form: Form = "frozen"
 ) -> Float[Tensor, "n n_layers n_heads n_variables"]:
     """Every head's direct logits over the variables."""
     return read_logits(model, run, head_results(model, run), form)[..., : model.config.n_variables]
 
 
-def final_scale(run: Trace) -> Float[Tensor, " n"]:
+def final_scale(run: LastTokenCache) -> Float[Tensor, " n"]:
     """What the final norm divides by."""
     return (run.resid_final.var(-1, unbiased=False) + 1e-5).sqrt()
 
 
-def components(model: Transformer, run: Trace) -> dict[str, Float[Tensor, "n d_model"]]:
+def components(model: Transformer, run: LastTokenCache) -> dict[str, Float[Tensor, "n d_model"]]:
     """Everything that was added into the final residual stream: embedding, heads '3.6', output biases, MLPs."""
     results, mlp_out = head_results(model, run), run.mlp_out
     parts = {"embed": run.resid_pre[:, 0]}
@@ -70,7 +70,9 @@ def components(model: Transformer, run: Trace) -> dict[str, Float[Tensor, "n d_m
 
 
 @torch.no_grad()
-def path_to_logits(model: Transformer, source: Trace, base: Trace) -> Float[Tensor, "n n_layers n_heads d_vocab"]:
+def path_to_logits(
+    model: Transformer, source: LastTokenCache, base: LastTokenCache
+) -> Float[Tensor, "n n_layers n_heads d_vocab"]:
     """The base run's logits if the path from one head straight to the unembedding carried the source's value.
 
     Later layers keep what they read; only the final norm and the unembedding see the change.

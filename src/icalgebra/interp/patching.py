@@ -18,9 +18,17 @@ from torch import Tensor
 
 from icalgebra.errors import InputError
 from icalgebra.interp.hooks import Change, cached, hooked, replace
-from icalgebra.interp.trace import Trace, batch_size, chunks, on_device, resumable, resume, trace
+from icalgebra.interp.last_token_cache import (
+    LastTokenCache,
+    batch_size,
+    cache_last_token,
+    chunks,
+    on_device,
+    resumable,
+    resume,
+)
+from icalgebra.language.vocabulary import Vocabulary
 from icalgebra.model.transformer import Transformer
-from icalgebra.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
@@ -105,9 +113,9 @@ def _effects(
     resumed: bool,
 ) -> Tensor:  # fmt: skip
     if resumed:
-        base = trace(model, corrupt, keys=True)
+        base = cache_last_token(model, corrupt, keys=True)
         before = base.logits
-        patched = _resumed(model, trace(model, clean), base, sites)
+        patched = _resumed(model, cache_last_token(model, clean), base, sites)
     else:
         before = model(corrupt)[:, -1]
         patched = list(_hooked(model, clean, corrupt, sites))
@@ -115,7 +123,7 @@ def _effects(
     return scores.T
 
 
-def _resumed(model: Transformer, source: Trace, base: Trace, sites: Sequence[Site]) -> list[Tensor]:
+def _resumed(model: Transformer, source: LastTokenCache, base: LastTokenCache, sites: Sequence[Site]) -> list[Tensor]:
     """Logits of every patched run, [n, d_vocab] each; sites of one hook point share a batch."""
     found: dict[Site, Tensor] = {}
     for name in dict.fromkeys(site.name for site in sites):
@@ -125,7 +133,7 @@ def _resumed(model: Transformer, source: Trace, base: Trace, sites: Sequence[Sit
     return [found[site] for site in sites]
 
 
-def value_of(run: Trace, name: str) -> Tensor:
+def value_of(run: LastTokenCache, name: str) -> Tensor:
     """The value a trace holds for a hook point at the last position."""
     _, layer, point = name.split(".", 2)
     place = int(layer)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from icalgebra.vocabulary import facts_of
+from icalgebra.language.vocabulary import facts_of
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, UInt8

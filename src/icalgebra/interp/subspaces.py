@@ -18,10 +18,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from icalgebra.counterfactuals import Pairs
+from icalgebra.data.counterfactuals import Pairs
 from icalgebra.interp.directions import principal
+from icalgebra.interp.last_token_cache import LastTokenCache, cache_last_token_batched, chunks, resume, top_variable
 from icalgebra.interp.patching import value_of
-from icalgebra.interp.trace import Trace, chunks, resume, top_variable, traces
 from icalgebra.model.transformer import Transformer
 
 if TYPE_CHECKING:
@@ -77,8 +77,8 @@ def principal_basis(runs: PairRuns, site: str, k: int) -> Float[Tensor, "1 d k"]
 class PairRuns:
     """Both runs of every pair at the last position, and the counterfactual answers."""
 
-    source: Trace
-    base: Trace
+    source: LastTokenCache
+    base: LastTokenCache
     targets: Int[Tensor, " n"]
 
     def __len__(self) -> int:
@@ -94,7 +94,11 @@ class PairRuns:
 def run_pairs(model: Transformer, pairs: Pairs, *, keys: bool = False) -> PairRuns:
     """keys: for sites from which a later attention can be reached."""
     targets = torch.as_tensor(pairs.targets, device=model.unembedding.device)
-    return PairRuns(traces(model, pairs.source.prompts), traces(model, pairs.base.prompts, keys=keys), targets)
+    return PairRuns(
+        cache_last_token_batched(model, pairs.source.prompts),
+        cache_last_token_batched(model, pairs.base.prompts, keys=keys),
+        targets,
+    )
 
 
 def exchanged(
@@ -140,7 +144,7 @@ class Fit:
     steps: list[int]
     watched: list[Bool[np.ndarray, "n variants"]]
 
-    def of(self, size: int) -> Float[Tensor, "1 d size"]:
+    def basis(self, size: int) -> Float[Tensor, "1 d size"]:
         return self.bases[self.sizes.index(size), None, :, :size]
 
 

@@ -28,10 +28,10 @@ from safetensors.torch import load as tensors_from_bytes
 from safetensors.torch import save as tensors_to_bytes
 from torch import Tensor
 
+from icalgebra.atomic_files import sync_folder
 from icalgebra.errors import InputError, RunError
-from icalgebra.files import sync_folder
+from icalgebra.language.vocabulary import Vocabulary
 from icalgebra.model.transformer import ModelConfig, Transformer
-from icalgebra.vocabulary import Vocabulary
 
 MODEL, TRAINER, MANIFEST = "model.safetensors", "trainer.safetensors", "manifest.json"
 FORMAT, HEADER = "icalgebra 1", "icalgebra"

@@ -16,7 +16,7 @@ from icalgebra.oracle.explanations import (
     explain_impossible,
     remaining_mixtures,
 )
-from icalgebra.oracle.floors import slot_floors
+from icalgebra.oracle.loss_floor import slot_floors
 from icalgebra.oracle.posteriors import (
     Ceiling,
     Judgement,

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from icalgebra.errors import InputError
-from icalgebra.world import World
+from icalgebra.language.world import World
 
 MAX_MULTISETS = 5000
 MAX_ORDER = 16  # an embedding is packed into 64 bits, four for each element

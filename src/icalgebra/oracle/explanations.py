@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from icalgebra.language.vocabulary import ANSWER, FACT_LENGTH
+from icalgebra.language.world import World
 from icalgebra.oracle.arrays import multisets, oracle_arrays
 from icalgebra.oracle.posteriors import Query, judge, mode_of, split_query
 from icalgebra.oracle.rows import weigh_multisets
-from icalgebra.vocabulary import ANSWER, FACT_LENGTH
-from icalgebra.world import World
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from icalgebra.errors import InputError, unknown
+from icalgebra.language.sequences import Sequences
+from icalgebra.language.vocabulary import facts_of
+from icalgebra.language.world import World
 from icalgebra.oracle.arrays import oracle_arrays
 from icalgebra.oracle.rows import TOO_MANY_BLOCKS, weigh_each, weigh_last_after_prefixes, weigh_rows
-from icalgebra.oracle.threads import share_rows
-from icalgebra.sequences import Sequences
-from icalgebra.vocabulary import facts_of
-from icalgebra.world import World
+from icalgebra.oracle.threads import parallel_rows
 
 if TYPE_CHECKING:
     from jaxtyping import Float64
@@ -49,7 +49,9 @@ def judge(tokens: ArrayLike, world: World, query: Query = "holdout") -> Judgemen
     n = len(facts)
     probabilities, log_weights = np.zeros((n, world.n_variables)), np.empty(n)
     kinds = np.empty(n, dtype=np.int64)
-    share_rows(weigh_rows, n, oracle_arrays(world), facts, queries, mode_of(query), probabilities, kinds, log_weights)
+    parallel_rows(
+        weigh_rows, n, oracle_arrays(world), facts, queries, mode_of(query), probabilities, kinds, log_weights
+    )
     return Judgement(probabilities, named(kinds), log_weights)
 
 
@@ -64,9 +66,9 @@ def judge_by_facts(tokens: np.ndarray, world: World, query: Query = "holdout", a
     probabilities, kinds = np.zeros((n, k, world.n_variables)), np.empty((n, k), dtype=np.int64)
     arrays, mode = oracle_arrays(world), mode_of(query)
     if asks_each(query, ask):
-        share_rows(weigh_each, n, arrays, with_queries(facts, queries), mode, probabilities, kinds)
+        parallel_rows(weigh_each, n, arrays, with_queries(facts, queries), mode, probabilities, kinds)
     else:
-        share_rows(weigh_last_after_prefixes, n, arrays, facts, queries, mode, probabilities, kinds)
+        parallel_rows(weigh_last_after_prefixes, n, arrays, facts, queries, mode, probabilities, kinds)
     return Judgement(probabilities, named(kinds))
 
 

@@ -7,15 +7,15 @@ from numba import njit
 
 from icalgebra.oracle.counting import count, countable, find_blocks, make_workspace
 from icalgebra.oracle.embeddings import bit
-from icalgebra.oracle.weighing import (
+from icalgebra.oracle.posterior_weights import (
     HOLDOUT,
     TRAIN,
     distinct_facts,
     holds_query,
     label_weights,
     multiset_weights,
+    normalise,
     possible_multisets,
-    share_out,
 )
 
 IMPOSSIBLE, GUESS, ENTAILED, TOO_MANY_BLOCKS = range(4)
@@ -53,7 +53,7 @@ def weigh_counts(arrays, counted, n_context, query, mode, probabilities):
         return status, -np.inf
     possible = possible_multisets(arrays, placed, rest)
     weights, largest = multiset_weights(arrays, possible, n_context, query, mode)
-    total = share_out(arrays, label_weights(arrays, placed, rest, weights, seen), seen, probabilities)
+    total = normalise(arrays, label_weights(arrays, placed, rest, weights, seen), seen, probabilities)
     return kind_of(probabilities), largest + np.log(total) if total > 0 else -np.inf
 
 
@@ -167,6 +167,6 @@ def weigh_multisets(arrays, facts, query, mode, log_weights):
             only = np.zeros_like(possible)
             only[m] = True
             weights, largest = multiset_weights(arrays, only, len(facts), query, mode)
-            total = share_out(arrays, label_weights(arrays, placed, rest, weights, seen), seen, unread)
+            total = normalise(arrays, label_weights(arrays, placed, rest, weights, seen), seen, unread)
             if total > 0:
                 log_weights[m] = largest + np.log(total)

@@ -14,7 +14,7 @@ from numba import config
 WORTH_SHARING = 0.02  # seconds: handing rows to threads costs a few hundredths of that
 
 
-def share_rows(kernel: Callable[..., Any], n: int, *arguments: Any) -> None:
+def parallel_rows(kernel: Callable[..., Any], n: int, *arguments: Any) -> None:
     """kernel(*arguments) with every array of n rows cut into parts; the others go to each part whole.
 
     The first row tells what the others may cost: from microseconds to a second, as the world and the context are.

@@ -66,7 +66,7 @@ class Measured:
 
     def models(self, *experiments: str) -> list[str]:
         """Models of the paper's world that have results of all these experiments."""
-        first, *others = [self._store.witnesses(experiment) for experiment in experiments]
+        first, *others = [self._store.judged_models(experiment) for experiment in experiments]
         return [model for model in first if all(model in found for found in others)]
 
     def over_runs(self, experiment: str, *names: str) -> list[list[Estimate]]:

@@ -12,9 +12,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template, Undefi
 from markupsafe import Markup
 
 from icalgebra import __version__
+from icalgebra.atomic_files import write_text
 from icalgebra.claims import Claim, load_claims
 from icalgebra.experiments import EXPERIMENTS
-from icalgebra.files import write_text
 from icalgebra.report.numbers import Measured, number, shower
 from icalgebra.report.sections import FAMILIES, SECTIONS, Section
 from icalgebra.report.store import Judged, Store, Stored

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from icalgebra.experiments import EXPERIMENTS
-from icalgebra.figures import svg
+from icalgebra.plotting import svg
 from icalgebra.results import Result
 
 
@@ -31,7 +31,7 @@ class Section:
     def drawn(self, result: Result) -> dict[str, Markup]:
         if not self.figures:
             return {}
-        module = import_module(f"icalgebra.figures.{self.experiment}")
+        module = import_module(f"icalgebra.plotting.{self.experiment}")
         return {name: self._drawing(getattr(module, name), result) for name in self.figures}
 
     def _drawing(self, draw: Callable[[Result], Figure], result: Result) -> Markup:

@@ -30,7 +30,7 @@ class Stored:
 
     @property
     def has_own_place(self) -> bool:
-        """On the page, and among the witnesses: what was asked for has one, whatever the model's name."""
+        """On the page, and among the judged_models: what was asked for has one, whatever the model's name."""
         return self.origin != COMMITTED or SEED not in self.result.model
 
 
@@ -95,14 +95,14 @@ class Store:
         }
         return part
 
-    def witnesses(self, experiment: str) -> list[str]:
+    def judged_models(self, experiment: str) -> list[str]:
         """Models that speak for the paper's claims: of its world, with a place of their own on the page."""
         found = {model: self._found[experiment, model][0] for model in self.models(experiment)}
         return [model for model, first in found.items() if first.result.of_papers_world and first.has_own_place]
 
     def judge(self, claim: Claim) -> list[Judged]:
         """The claim's verdict for every model its experiment was run on; once as not measured where there is none."""
-        judged = [item for model in self.witnesses(claim.experiment) for item in self._judge_for(claim, model)]
+        judged = [item for model in self.judged_models(claim.experiment) for item in self._judge_for(claim, model)]
         return judged or [Judged(claim, "", None, "not measured", "")]
 
     def _judge_for(self, claim: Claim, model: str) -> list[Judged]:

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from icalgebra.errors import unknown
+from icalgebra.language.vocabulary import FACT_LENGTH, Vocabulary
 from icalgebra.solvers.kernels import N_MECHANISMS, answer_every, answer_last
 from icalgebra.solvers.reference import SOLVERS, proof
-from icalgebra.vocabulary import FACT_LENGTH, Vocabulary
 
 MECHANISMS = tuple(SOLVERS)  # copy, commute, identity, cancel, associate: the published order
 Queries = Literal["every", "last"]

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from icalgebra.language.vocabulary import ANSWER, FACT_LENGTH
 from icalgebra.solvers import MECHANISMS, Queries, answer_sets
 from icalgebra.statistics import Estimate, auc
-from icalgebra.vocabulary import ANSWER, FACT_LENGTH
 
 UNSOLVED, NOT_ASKED = -1, -2  # a shorter sequence is not asked after more facts than it has
 ROWS_AT_ONCE = 256  # so that the answers stay in the cache

@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit, types
 from numba.extending import intrinsic
 
-from icalgebra.vocabulary import ANSWER, FACT_LENGTH, LEFT, RIGHT
+from icalgebra.language.vocabulary import ANSWER, FACT_LENGTH, LEFT, RIGHT
 
 COPY, COMMUTE, IDENTITY, CANCEL, ASSOCIATE = range(5)
 N_MECHANISMS = 5

@@ -23,8 +23,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from icalgebra.atomic_files import read_text
 from icalgebra.errors import InputError, unknown
-from icalgebra.files import read_text
 from icalgebra.sweep.manifest import Changes, Entry, distinct, read_manifest
 from icalgebra.train.config import TrainConfig
 from icalgebra.train.presets import preset

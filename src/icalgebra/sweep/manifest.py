@@ -9,8 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from icalgebra.atomic_files import write_text
 from icalgebra.errors import InputError, unknown
-from icalgebra.files import write_text
 from icalgebra.train.config import TrainConfig
 
 MANIFEST = "manifest.jsonl"

@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from icalgebra.files import write_json
+from icalgebra.atomic_files import write_json
 from icalgebra.statistics import Estimate, proportion
 from icalgebra.sweep.manifest import Entry
 from icalgebra.train.distributed import device_name
@@ -66,7 +66,7 @@ def adopt(entry: Entry, row: Outcome, folder: Path) -> None:
 def _is_about(told: Outcome, entry: Entry) -> bool:
     """The id says what differs from the defaults. Another version may have had others: so the whole config counts."""
     same = (told.get("id"), told.get("evaluate")) == (entry.id, entry.evaluate)
-    return same and entry.config.is_told_by(told.get("config"))
+    return same and entry.config.matches(told.get("config"))
 
 
 def final_values(record: Record, n: int) -> dict[str, dict[str, float | int]]:

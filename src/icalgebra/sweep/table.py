@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from icalgebra.atomic_files import read_json, write_json
 from icalgebra.errors import InputError
-from icalgebra.files import read_json, write_json
 from icalgebra.results import Curve
 from icalgebra.statistics import proportion
 from icalgebra.sweep.manifest import Entry, varying_fields
@@ -85,4 +85,4 @@ def _course(entry: Entry, out: Path) -> dict[str, list[list[float]]]:
 def run_curves(name: str, found: dict[str, list[list[float]]], n: int) -> RunCurves:
     """From a course, whose accuracies come from n sequences each."""
     steps, shares = zip(*found["holdout"])
-    return RunCurves(name, Curve.of(steps, [proportion(share * n, n) for share in shares]), found["loss"])
+    return RunCurves(name, Curve.from_estimates(steps, [proportion(share * n, n) for share in shares]), found["loss"])

@@ -8,11 +8,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from icalgebra.atomic_files import read_json
 from icalgebra.errors import InputError, unknown
-from icalgebra.files import read_json
+from icalgebra.language.vocabulary import FACT_LENGTH
+from icalgebra.language.world import PAPER_STRUCTURES, World
 from icalgebra.model.transformer import ModelConfig
-from icalgebra.vocabulary import FACT_LENGTH
-from icalgebra.world import PAPER_STRUCTURES, World
 
 
 def option(default: Any, help: str) -> Any:
@@ -138,7 +138,7 @@ class TrainConfig:
                 raise unknown("config field", name, known)
         return replace(TrainConfig(), **values)
 
-    def is_told_by(self, values: Any) -> bool:
+    def matches(self, values: Any) -> bool:
         """Whether plain values mean this config; fields that were added since have their defaults."""
         try:
             return TrainConfig.from_dict(values) == self

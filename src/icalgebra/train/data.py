@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import torch
 from torch import Tensor
 
-from icalgebra.distributions import sample
+from icalgebra.data.distributions import sample
 from icalgebra.train.config import TrainConfig
 from icalgebra.train.distributed import Ranks
 

@@ -35,7 +35,7 @@ class Ranks:
             value /= self.size
         return value
 
-    def leader_says(self, decision: bool, device: torch.device) -> bool:
+    def broadcast(self, decision: bool, device: torch.device) -> bool:
         """The leading rank's decision, for all."""
         if self.size == 1:
             return decision

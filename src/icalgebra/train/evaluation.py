@@ -19,15 +19,15 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from icalgebra.distributions import sample
+from icalgebra.data.distributions import sample
 from icalgebra.errors import InputError
-from icalgebra.evaluate import evaluation_stream, hits, share
+from icalgebra.language.sequences import Sequences
+from icalgebra.language.vocabulary import COMMA, EQUALS, FACT_LENGTH, RIGHT
+from icalgebra.language.world import World
+from icalgebra.model.accuracy import accuracy_estimate, evaluation_stream, hits
 from icalgebra.model.checkpoints import as_predictor, rows_a_pass
 from icalgebra.model.transformer import Transformer
-from icalgebra.sequences import Sequences
 from icalgebra.statistics import Estimate, mean
-from icalgebra.vocabulary import COMMA, EQUALS, FACT_LENGTH, RIGHT
-from icalgebra.world import World
 
 HOLDOUTS = ("holdout", "holdout_reserved_identity", "holdout_unshuffled")
 SKILLS = ("copy", "commute", "identity", "cancel", "associate")
@@ -53,7 +53,9 @@ class Evaluations:
         was_training = model.training
         model.eval()
         predictor = as_predictor(model)
-        measured = {name: share(hits(predictor, self.questions[name])) for name in watched(list(self.questions))}
+        measured = {
+            name: accuracy_estimate(hits(predictor, self.questions[name])) for name in watched(list(self.questions))
+        }
         measured |= measure_training_tokens(model, self.training_sequences)
         model.train(was_training)
         return measured
@@ -85,8 +87,8 @@ def measure_training_tokens(model: Transformer, sequences: Sequences) -> dict[st
     losses, structural, top_k, top_1 = (np.concatenate(values) for values in zip(*parts))
     measured = {
         "structural": mean(structural.mean(axis=1)),
-        "closure_top_k": share(top_k),
-        "closure_top_1": share(top_1),
+        "closure_top_k": accuracy_estimate(top_k),
+        "closure_top_1": accuracy_estimate(top_1),
     }
     return measured | {f"loss/{slot}": mean(losses[:, i]) for i, slot in enumerate(SLOTS)}
 

@@ -23,8 +23,8 @@ from icalgebra.train.float8 import use_float8
 from icalgebra.train.optimisers import Optimisers
 from icalgebra.train.progress import live_progress
 from icalgebra.train.run import RunFolder
-from icalgebra.train.schedule import share_of_peak
-from icalgebra.train.step import Learner, autocast
+from icalgebra.train.schedule import lr_scale
+from icalgebra.train.step import TrainStep, autocast
 from icalgebra.train.trackers import check_installed, tracker
 
 Record = dict[str, Any]
@@ -102,13 +102,13 @@ class Trainer:
         self.training_seconds = 0.0  # without evaluation and saving
         if run is not None:
             self._resume(run)
-        self.learner = Learner(self.model, self.optimisers, config, device, ranks)
+        self.learner = TrainStep(self.model, self.optimisers, config, device, ranks)
 
     def train(self, callback: Callback) -> TrainResult:
         self.started = self.resumed_at = time.perf_counter()
         self.logged_step, self.logged_training_seconds = self.step, self.training_seconds
         for batch in training_batches(self.config, self.step, self.ranks, self.device):
-            loss = self.learner(batch, share_of_peak(self.step, self.config))
+            loss = self.learner(batch, lr_scale(self.step, self.config))
             self.step += 1
             if self._report(loss, callback):
                 break
@@ -132,7 +132,7 @@ class Trainer:
         stops = [self._publish(self._loss_record(value), callback)] if logs else []
         if evaluates and self.ranks.leads:
             stops.append(self._publish(self._evaluate(), callback))
-        stop = self.ranks.leader_says(any(stops), self.device)
+        stop = self.ranks.broadcast(any(stops), self.device)
         if self.run and self.ranks.leads and (saves or stop):
             score = self.last_evaluation.get("holdout") if evaluates else None
             self.run.save(self.step, self.model, self.optimisers, score)
@@ -150,7 +150,7 @@ class Trainer:
         tokens = self.config.tokens_before(self.step) - self.config.tokens_before(self.logged_step)
         speed = tokens / max(1e-9, self.training_seconds - self.logged_training_seconds)
         self.logged_step, self.logged_training_seconds = self.step, self.training_seconds
-        lr = self.config.lr * share_of_peak(self.step - 1, self.config)
+        lr = self.config.lr * lr_scale(self.step - 1, self.config)
         return self._record("train", {"loss": value, "lr": lr}, tokens_per_second=round(speed))
 
     def _evaluate(self) -> Record:
@@ -187,7 +187,7 @@ class Trainer:
             self.optimisers.restore(found.trainer)
             self.step = found.step
         if self.ranks.leads:
-            run.cut_back(self.step)
+            run.truncate_after(self.step)
             self._remember(run.records())
 
     def _remember(self, records: list[Record]) -> None:

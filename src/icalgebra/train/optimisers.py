@@ -37,7 +37,7 @@ class Optimisers:
         if chosen:
             self.parts["muon"] = BatchedMuon([named[name] for name in chosen], lr["muon"], decay)
 
-    def set_share_of_peak(self, share: float) -> None:
+    def set_lr_scale(self, share: float) -> None:
         for kind, optimiser in self.parts.items():
             for group in optimiser.param_groups:
                 lr = self.peaks[kind] * share

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from icalgebra.atomic_files import sync_folder, write_json, write_text
 from icalgebra.errors import InputError, RunError
-from icalgebra.files import sync_folder, write_json, write_text
 from icalgebra.model.checkpoints import (
     MANIFEST,
     Checkpoint,
@@ -72,7 +72,7 @@ class RunFolder:
 
     def newest(self) -> tuple[Checkpoint | None, list[str]]:
         """The newest sound checkpoint of this run (None: it has none yet), and complaints about later ones."""
-        found, complaints = newest_checkpoint(self.checkpoints, self.config.is_told_by)
+        found, complaints = newest_checkpoint(self.checkpoints, self.config.matches)
         if found is None and complaints:
             raise InputError(f"{'; '.join(complaints)}; no sound checkpoint is left to go on from")
         return found, complaints
@@ -87,7 +87,7 @@ class RunFolder:
                 break
         return whole
 
-    def cut_back(self, step: int) -> None:
+    def truncate_after(self, step: int) -> None:
         """Forget what was measured after `step`: it will be measured again."""
         kept = [json.dumps(record) + "\n" for record in self.records() if record["step"] <= step]
         with _told(self.metrics):

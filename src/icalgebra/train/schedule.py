@@ -7,7 +7,7 @@ import math
 from icalgebra.train.config import TrainConfig
 
 
-def share_of_peak(step: int, config: TrainConfig) -> float:
+def lr_scale(step: int, config: TrainConfig) -> float:
     """Warm-up from warmup_from to 1, then down to 0 at config.steps. Steps count from 0."""
     if step < config.warmup:
         return config.warmup_from + (1.0 - config.warmup_from) * step / config.warmup

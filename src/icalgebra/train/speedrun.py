@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from icalgebra.evaluate import accuracy
+from icalgebra.language.vocabulary import FACT_LENGTH
+from icalgebra.model.accuracy import accuracy
 from icalgebra.model.checkpoints import as_predictor
 from icalgebra.model.transformer import ModelConfig, Transformer
 from icalgebra.statistics import Estimate
@@ -19,7 +20,6 @@ from icalgebra.train.distributed import choose_device, device_name
 from icalgebra.train.loop import Record, train
 from icalgebra.train.run import RunFolder
 from icalgebra.train.step import autocast
-from icalgebra.vocabulary import FACT_LENGTH
 
 LOOK_EVERY, LOOK_N = 100, 512  # steps between two looks at the hold-out accuracy, and sequences a look
 BLOCK = 10  # steps between two looks at the clock, which make the device wait

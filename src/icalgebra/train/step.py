@@ -14,11 +14,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
+from icalgebra.language.vocabulary import EQUALS, FACT_LENGTH
 from icalgebra.model.transformer import Transformer
 from icalgebra.train.config import TrainConfig
 from icalgebra.train.distributed import Ranks
 from icalgebra.train.optimisers import Optimisers
-from icalgebra.vocabulary import EQUALS, FACT_LENGTH
 
 NOTHING = -100  # a target that is not counted
 EAGER_STEPS = 3  # at each shape of batch before it is recorded: compilation and the optimisers' state come first
@@ -59,7 +59,7 @@ class NextTokenLoss(nn.Module):
         return (losses * self.weights).sum() / weight, plain
 
 
-class Learner:
+class TrainStep:
     """Calling it with a batch takes one step; the plain loss comes back and stays on the device."""
 
     def __init__(
@@ -68,16 +68,16 @@ class Learner:
         self.model, self.optimisers, self.config, self.device = model, optimisers, config, device
         self.loss = self._loss_module(ranks)
         self.records = device.type == "cuda" and config.cuda_graphs and ranks.size == 1
-        self.recorded: dict[torch.Size, Recorded] = {}
+        self.recorded: dict[torch.Size, CudaGraphStep] = {}
         self.eager_steps: dict[torch.Size, int] = {}
 
-    def __call__(self, batch: Tensor, share_of_peak: float) -> Tensor:
-        self.optimisers.set_share_of_peak(share_of_peak)
+    def __call__(self, batch: Tensor, lr_scale: float) -> Tensor:
+        self.optimisers.set_lr_scale(lr_scale)
         shape = batch.shape
         if shape in self.recorded:
             return self.recorded[shape].replay(batch)
         if self.records and self.eager_steps.get(shape, 0) == EAGER_STEPS:
-            self.recorded = {shape: Recorded(self, batch)}  # the graph of another length is not needed again
+            self.recorded = {shape: CudaGraphStep(self, batch)}  # the graph of another length is not needed again
             return self.recorded[shape].replay(batch)
         self.eager_steps[shape] = self.eager_steps.get(shape, 0) + 1
         return self.learn(batch)
@@ -106,10 +106,10 @@ class Learner:
         return self.loss.no_sync() if wrapped and not last else nullcontext()  # type: ignore[operator]
 
 
-class Recorded:
+class CudaGraphStep:
     """A step as a CUDA graph. Recording runs nothing: the first replay is the step itself."""
 
-    def __init__(self, learner: Learner, batch: Tensor) -> None:
+    def __init__(self, learner: TrainStep, batch: Tensor) -> None:
         torch.cuda.synchronize()
         torch.cuda.empty_cache()
         self.batch = batch.clone()

@@ -1,0 +1,258 @@
+"""Finite algebraic structures as Cayley tables, and a catalogue of them by name.
+
+    C6 · D4 · Q8 · A4 · SD16 · M16          groups; D4 has order 8, Q4n is dicyclic
+    C4xC2 · C2xC2xC2                        direct products
+    SmallGroup(16,3)                        each of the 42 groups of order <= 16 by its small-groups id
+    Quasigroup(8,0) · Semigroup(8,0) · Monoid(8,0) · Magma(8,0)     order and seed
+    mine[0 1|1 0]                           any table, written out row by row, with a name of one's own
+
+Tables are generated from a few constructions, never typed in. The identity of every group is element 0.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache, reduce
+from math import prod
+
+import numpy as np
+
+from icalgebra.algebra.axioms import find_identity, is_associative, is_latin
+from icalgebra.algebra.random_tables import latin_square, magma_table, monoid_table, semigroup_table
+from icalgebra.errors import InputError, unknown
+from icalgebra.language.vocabulary import MAX_VARIABLES
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """A finite set 0 … n−1 with a product: table[x, y] = x·y. identity is None where there is none."""
+
+    name: str
+    table: np.ndarray
+    identity: int | None
+
+    def __post_init__(self) -> None:
+        given = np.asarray(self.table)
+        if given.ndim != 2 or given.shape[0] != given.shape[1] or given.size == 0:
+            raise InputError(f"{self.name}: a table is square, not of shape {given.shape}")
+        _checked_order(self.name, len(given))
+        if given.dtype.kind not in "iu" or given.min() < 0 or given.max() >= len(given):
+            raise InputError(f"{self.name}: a table of {len(given)} elements has whole numbers 0 … {len(given) - 1}")
+        if self.identity not in (None, find_identity(given)):
+            raise InputError(f"{self.name}: element {self.identity} is no identity of its table")
+        table = np.array(given, dtype=np.uint8)
+        table.setflags(write=False)
+        object.__setattr__(self, "table", table)
+
+    @staticmethod
+    def from_table(name: str, table: np.ndarray) -> Structure:
+        """A structure whose identity, if any, is looked for."""
+        made = Structure(name, table, None)
+        return replace(made, identity=find_identity(made.table))
+
+    @property
+    def order(self) -> int:
+        """How many elements it has."""
+        return len(self.table)
+
+    @property
+    def written_out(self) -> str:
+        """A name that `structure` reads the whole table from again, for configs and command lines."""
+        rows = "|".join(" ".join(map(str, row)) for row in self.table)
+        plain = re.sub(r"[^\w.+-]", "_", self.name)
+        return f"{plain}[{rows}]"
+
+    @property
+    def kind(self) -> str:
+        """The strongest of: group, monoid, semigroup, loop, quasigroup, magma."""
+        if is_associative(self.table):
+            return ("group" if is_latin(self.table) else "monoid") if self.identity is not None else "semigroup"
+        if is_latin(self.table):
+            return "loop" if self.identity is not None else "quasigroup"
+        return "magma"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Structure):
+            return False
+        same = (self.name, self.identity) == (other.name, other.identity)
+        return same and np.array_equal(self.table, other.table)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.identity, self.table.tobytes()))
+
+    def __repr__(self) -> str:
+        return f"Structure({self.name}, order {self.order}, {self.kind})"
+
+
+# --- constructions --------------------------------------------------------------------------------------------------
+
+
+def metacyclic(m: int, n: int, r: int, t: int = 0) -> np.ndarray:
+    """The group of a, b with a^m = 1, b^n = a^t, b a b⁻¹ = a^r; element i + m·j is a^i b^j."""
+    i, j = np.divmod(np.arange(m * n), m)[::-1]
+    twist = np.array([pow(r, int(power), m) for power in j]) if m > 1 else np.zeros(m * n, dtype=int)
+    carry = (j[:, None] + j) // n
+    power_of_a = (i[:, None] + twist[:, None] * i + t * carry) % m
+    return power_of_a + m * ((j[:, None] + j) % n)
+
+
+def direct_product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Pairs; element x·len(right) + y is (x, y)."""
+    n = len(right)
+    x, y = np.divmod(np.arange(len(left) * n), n)
+    return left[x[:, None], x] * n + right[y[:, None], y]
+
+
+def split_extension(kernel: np.ndarray, automorphism: np.ndarray, n: int) -> np.ndarray:
+    """kernel ⋊ C_n, the generator of C_n acting by `automorphism`; element x + len(kernel)·j is (x, c^j)."""
+    order = len(kernel)
+    powers = [np.arange(order)]
+    for _ in range(n - 1):
+        powers.append(automorphism[powers[-1]])
+    j, x = np.divmod(np.arange(order * n), order)
+    acted = np.array(powers)[j][:, x]  # acted[u, v] = φ^j(u) applied to the kernel part of v
+    return kernel[x[:, None], acted] + order * ((j[:, None] + j) % n)
+
+
+def cyclic(n: int) -> np.ndarray:
+    return metacyclic(n, 1, 1)
+
+
+def dihedral(n: int) -> np.ndarray:
+    """The symmetries of an n-gon, order 2n: rotations first, then reflections."""
+    return metacyclic(n, 2, n - 1)
+
+
+def dicyclic(order: int) -> np.ndarray:
+    """Q8, Q12, Q16, …: a^(2m) = 1, b² = a^m, b a b⁻¹ = a⁻¹, with order 4m."""
+    return metacyclic(order // 2, 2, order // 2 - 1, order // 4)
+
+
+def _on_c4xc2(image_of_a: tuple[int, int], image_of_b: tuple[int, int]) -> np.ndarray:
+    """The automorphism of C4×C2 given by the images of (1,0) and (0,1), written as exponents."""
+    x, y = np.divmod(np.arange(8), 2)
+    first = (x * image_of_a[0] + y * image_of_b[0]) % 4
+    return first * 2 + (x * image_of_a[1] + y * image_of_b[1]) % 2
+
+
+# --- the catalogue --------------------------------------------------------------------------------------------------
+
+# Groups that no family or product names: each one construction.
+_SPECIAL: dict[str, Callable[[], np.ndarray]] = {
+    "A4": lambda: split_extension(direct_product(cyclic(2), cyclic(2)), np.array([0, 2, 3, 1]), 3),
+    "M16": lambda: metacyclic(8, 2, 5),
+    "SD16": lambda: metacyclic(8, 2, 3),
+    "C4:C4": lambda: metacyclic(4, 4, 3),
+    "C4xC2:C2": lambda: split_extension(direct_product(cyclic(4), cyclic(2)), _on_c4xc2((1, 1), (0, 1)), 2),
+    "C4oD4": lambda: split_extension(direct_product(cyclic(4), cyclic(2)), _on_c4xc2((1, 0), (2, 1)), 2),
+}
+
+# Order -> names in the numbering of the small-groups library, from 1.
+SMALL_GROUPS: dict[int, tuple[str, ...]] = {
+    1: ("C1",),
+    2: ("C2",),
+    3: ("C3",),
+    4: ("C4", "C2xC2"),
+    5: ("C5",),
+    6: ("D3", "C6"),
+    7: ("C7",),
+    8: ("C8", "C4xC2", "D4", "Q8", "C2xC2xC2"),
+    9: ("C9", "C3xC3"),
+    10: ("D5", "C10"),
+    11: ("C11",),
+    12: ("Q12", "C12", "A4", "D6", "C6xC2"),
+    13: ("C13",),
+    14: ("D7", "C14"),
+    15: ("C15",),
+    16: (
+        *("C16", "C4xC4", "C4xC2:C2", "C4:C4", "C8xC2", "M16", "D8", "SD16", "Q16"),
+        *("C4xC2xC2", "C2xD4", "C2xQ8", "C4oD4", "C2xC2xC2xC2"),
+    ),
+}
+
+_RANDOM: dict[str, Callable[[int, int], np.ndarray]] = {
+    "Quasigroup": latin_square,
+    "Semigroup": semigroup_table,
+    "Monoid": monoid_table,
+    "Magma": magma_table,
+}
+
+_SMALL_GROUP_NAME = re.compile(r"SmallGroup\((\d+),\s*(\d+)\)")
+_RANDOM_NAME = re.compile(rf"({'|'.join(_RANDOM)})\((\d+),\s*(\d+)\)")
+_WRITTEN_OUT = re.compile(r"([\w.+-]+)\[([\d |]+)\]")
+
+
+def all_groups(max_order: int = 16) -> list[Structure]:
+    """Every group of order at most max_order (<= 16), up to isomorphism."""
+    if max_order > max(SMALL_GROUPS):
+        raise InputError(f"the catalogue holds all groups up to order {max(SMALL_GROUPS)}, not {max_order}")
+    return [structure(name) for order, names in SMALL_GROUPS.items() if order <= max_order for name in names]
+
+
+@lru_cache(maxsize=4096)
+def structure(name: str) -> Structure:
+    """The structure of that name; an unknown name raises InputError and suggests the nearest."""
+    small = _SMALL_GROUP_NAME.fullmatch(name)
+    if small:
+        return Structure(name, structure(_small_group_name(name, int(small[1]), int(small[2]))).table, 0)
+    random = _RANDOM_NAME.fullmatch(name)
+    if random:
+        order = _checked_order(name, int(random[2]))
+        return Structure.from_table(name, _RANDOM[random[1]](order, int(random[3])))
+    written = _WRITTEN_OUT.fullmatch(name)
+    if written:
+        return Structure.from_table(written[1], _table(written[1], written[2]))
+    if name in _SPECIAL:
+        return Structure(name, _SPECIAL[name](), 0)
+    parts = name.split("x")
+    tables = [table for part in parts if (table := _family(part)) is not None]
+    if len(tables) < len(parts):
+        raise unknown("structure", name, known_names())
+    _checked_order(name, prod(map(len, tables)))  # before the product is made: it may be far too large
+    return Structure(name, reduce(direct_product, tables), 0)
+
+
+def _table(name: str, text: str) -> np.ndarray:
+    """'0 1|1 0' as a table."""
+    rows = [row.split() for row in text.split("|")]
+    if any(len(row) != len(rows) for row in rows):
+        raise InputError(f"{name}: a table of {len(rows)} rows has {len(rows)} numbers in each")
+    return np.array([[min(int(cell), len(rows)) for cell in row] for row in rows])  # whatever its size, too large
+
+
+def split_names(text: str) -> tuple[str, ...]:
+    """A comma-separated list of names; commas inside parentheses belong to the name."""
+    parts = (part.strip() for part in re.split(r",(?![^(]*\))", text))
+    return tuple(part for part in parts if part)
+
+
+def known_names() -> list[str]:
+    """Names to show and to suggest: the 42 small groups, then one of each random family."""
+    return [name for names in SMALL_GROUPS.values() for name in names] + [f"{family}(8,0)" for family in _RANDOM]
+
+
+def _family(part: str) -> np.ndarray | None:
+    """C_n, D_n or Q_4n; None where the name is no such group, or a huge one that no alphabet holds."""
+    match = re.fullmatch(r"([CDQ])([1-9]\d{0,2})", part)
+    if not match:
+        return None
+    letter, n = match[1], int(match[2])
+    if letter == "C":
+        return cyclic(n)
+    if letter == "D":
+        return dihedral(n)
+    return dicyclic(n) if n % 4 == 0 and n >= 8 else None
+
+
+def _small_group_name(name: str, order: int, number: int) -> str:
+    if order not in SMALL_GROUPS or not 1 <= number <= len(SMALL_GROUPS[order]):
+        raise InputError(f"{name} is not in the catalogue: orders run from 1 to 16, numbers as in the GAP library")
+    return SMALL_GROUPS[order][number - 1]
+
+
+def _checked_order(name: str, order: int) -> int:
+    if not 1 <= order <= MAX_VARIABLES:
+        raise InputError(f"{name} has {order} elements; a structure has between 1 and {MAX_VARIABLES}")
+    return order

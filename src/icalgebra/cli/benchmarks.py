@@ -1,0 +1,179 @@
+"""What `icalgebra bench` measures: one function a part, each warmed up and timed in one process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter, process_time
+from typing import Any
+
+import numpy as np
+
+from icalgebra.data.distributions import DISTRIBUTIONS, sample, world_arrays
+from icalgebra.data.sampler import DistributionSpec, fill_rows
+from icalgebra.language.vocabulary import FACT_LENGTH
+from icalgebra.language.world import World
+from icalgebra.oracle import posterior, posterior_by_facts
+from icalgebra.randomness import stream_key
+from icalgebra.solvers import answer_sets
+
+RELEASED_GENERATOR = 830.0  # sequences a second, one core; the most that was measured of the released code
+
+RELEASED_COVERAGE = 5.0  # sequences a second through the released code's five coverage functions
+
+
+def best_time(work: Callable[[], Any], repeats: int = 5) -> float:
+    """Seconds of the fastest of several runs, after one to warm up (compilation, caches)."""
+    work()
+    times = []
+    for _ in range(repeats):
+        begin = perf_counter()
+        work()
+        times.append(perf_counter() - begin)
+    return min(times)
+
+
+def sampler(seed: int) -> dict[str, Any]:
+    """Training sequences of 200 facts into a buffer that is used again, as a trainer does."""
+    n, n_facts, world = 8192, 200, World()
+    tokens = np.empty((n, n_facts * FACT_LENGTH), dtype=np.uint8)
+    structures = np.empty((n, world.max_mixture), dtype=np.int16)
+    assignment = np.empty((n, world.n_variables), dtype=np.int8)
+    key, arrays, law = stream_key(seed, "bench"), world_arrays(world), DistributionSpec()
+    seconds = best_time(lambda: fill_rows(tokens, structures, assignment, key, 0, arrays, law))
+    rate = n / seconds
+    return {
+        "rate": rate,
+        "released_code": RELEASED_GENERATOR,
+        "ratio": rate / RELEASED_GENERATOR,
+        "unit": "sequences/s",
+    }
+
+
+def distributions(seed: int) -> dict[str, Any]:
+    """Every distribution through the public call, 200 facts."""
+
+    def rate(name: str) -> float:
+        return 2048 / best_time(lambda: sample(name, 2048, 200, seed), repeats=2)
+
+    return {**{name: rate(name) for name in DISTRIBUTIONS}, "unit": "sequences/s"}
+
+
+def solvers(seed: int) -> dict[str, Any]:
+    """All five mechanisms at all 200 positions of training sequences."""
+    tokens = sample("train", 2048, 200, seed).tokens
+    rate = 2048 / best_time(lambda: [answer_sets(tokens[i : i + 256], "every") for i in range(0, 2048, 256)])
+    return {"rate": rate, "released_code": RELEASED_COVERAGE, "ratio": rate / RELEASED_COVERAGE, "unit": "sequences/s"}
+
+
+def oracle(seed: int) -> dict[str, Any]:
+    """Hold-out queries with 1 … 200 facts of context, ten of each in one call; the worst among single calls.
+
+    Processor time, since a query is too short for the clock on the wall.
+    """
+    world = World()
+    batches = [sample("holdout", 10, 1 + n, seed, world).prompts for n in range(1, 201)]
+    posterior(batches[0], world)
+    seconds = processor_time(lambda: [posterior(batch, world) for batch in batches])
+    single = [processor_time(lambda row=row: posterior(row, world)) for batch in batches for row in batch]  # type: ignore[misc]
+    sequences = sample("holdout", 20, 200, seed, world)
+    posterior_by_facts(sequences.prompts[:1], world)
+    prefixes = [
+        np.concatenate([sequences.tokens[:, : n * FACT_LENGTH], sequences.prompts[:, 1 - FACT_LENGTH :]], axis=1)
+        for n in range(200)
+    ]
+    return {
+        "rate": len(single) / seconds,
+        "worst_ms": 1e3 * max(single),
+        "all_positions_ms": 50 * processor_time(lambda: posterior_by_facts(sequences.prompts, world)),
+        "separate_queries_ms": 50 * processor_time(lambda: [posterior(prefix, world) for prefix in prefixes]),
+        "unit": "queries/s",
+    }
+
+
+def branches(seed: int) -> dict[str, Any]:
+    """The shipped model's accuracy at every k = 2 … 200: one pass of branches, against 199 plain passes.
+
+    Processor time of one sequence; tokens count what the linear layers see.
+    """
+    from icalgebra.model.checkpoints import as_predictor, load_model
+    from icalgebra.model.prefix_accuracy import BRANCH, logits_after_prefixes
+
+    model, facts = load_model("small"), range(2, 201)
+    prompts = sample("holdout", 1, 200, seed).prompts
+    prefixes = [np.concatenate([prompts[:, : (k - 1) * FACT_LENGTH], prompts[:, -BRANCH:]], axis=1) for k in facts]
+    predict = as_predictor(model)
+    logits_after_prefixes(model, prompts, facts)
+    together = min(processor_time(lambda: logits_after_prefixes(model, prompts, facts)) for _ in range(3))
+    apart = processor_time(lambda: [predict(prefix) for prefix in prefixes])
+    tokens = sum(prefix.size for prefix in prefixes) / (prompts.size - BRANCH + BRANCH * len(facts))
+    return {"branches_s": together, "plain_s": apart, "ratio": apart / together, "ratio_tokens": tokens, "unit": "x"}
+
+
+def patching(seed: int) -> dict[str, Any]:
+    """The sweep over all heads of the shipped model on a copy and a commute pair of 200 facts, three ways.
+
+    loop: source, clean and patched run for every head, as published. plain: one source, one corrupt and the patched
+    runs. Processor time, so that the ratios hold on a machine that has other work.
+    """
+    from icalgebra.interp.heads import query_sampler
+    from icalgebra.interp.last_token_cache import on_device
+    from icalgebra.interp.patching import head_sites, indirect_effects
+    from icalgebra.model.checkpoints import load_model
+
+    model, draw = load_model("small").requires_grad_(False), query_sampler(World(), 200, seed, "bench")
+    clean, corrupt = (np.concatenate([draw(a, 1).tokens, draw(b, 1, "2").tokens])
+                      for a, b in (("copy", "commute"), ("holdout", "holdout")))  # fmt: skip
+    arguments = (model, clean[:, :-1], corrupt[:, :-1], clean[:, -1])
+    sites, inputs = head_sites(model), [on_device(model, part[:, :-1]) for part in (clean, corrupt)]
+
+    def loop() -> None:
+        for site in sites:
+            indirect_effects(*arguments, [site], resumed=False)  # three runs
+
+    indirect_effects(*arguments)
+    fast = min(processor_time(lambda: indirect_effects(*arguments)) for _ in range(5))
+    plain = processor_time(lambda: [model(tokens) for tokens in inputs + [inputs[1]] * len(sites)])
+    looped = processor_time(loop)
+    return {"pairs_per_second": 2 / fast, "over_loop": looped / fast, "over_plain": plain / fast, "unit": "pairs/s"}
+
+
+def subspaces(seed: int) -> dict[str, Any]:
+    """One closure subspace of the shipped model: 16 dimensions, 2000 pairs of 20 facts, 250 steps; then fresh pairs.
+
+    On CUDA where there is one. `runs_s` are the forward passes of all pairs, made once for every site and size.
+    """
+    from icalgebra.data.counterfactuals import counterfactual_pairs
+    from icalgebra.interp.subspaces import fit, hits, run_pairs, site_name
+    from icalgebra.model.checkpoints import load_model
+    from icalgebra.train.distributed import choose_device
+
+    model = load_model("small", choose_device(None))
+    site = site_name("attention", model.config.n_layers - 1)
+    fit(model, run_pairs(model, counterfactual_pairs("closure", 16)), site, (16,), steps=2)  # warm up
+    begin = perf_counter()
+    train, test = (run_pairs(model, counterfactual_pairs("closure", n, seed=seed, stream=stream))
+                   for n, stream in ((2000, "bench"), (400, "bench/fresh")))  # fmt: skip
+    test.base.logits.cpu()  # waits for the device
+    between = perf_counter()
+    basis = fit(model, train, site, (16,), seed=seed).basis(16).cpu()
+    end = perf_counter()
+    accuracy = hits(model, test, site, basis.to(model.unembedding.device)).mean()
+    unit = f"s ({model.unembedding.device.type})"
+    return {"fit_s": end - between, "runs_s": between - begin, "accuracy": float(accuracy), "unit": unit}
+
+
+def processor_time(work: Callable[[], Any]) -> float:
+    begin = process_time()
+    work()
+    return process_time() - begin
+
+
+BENCHMARKS: dict[str, Callable[[int], dict[str, Any]]] = {
+    "sampler": sampler,
+    "distributions": distributions,
+    "solvers": solvers,
+    "oracle": oracle,
+    "branches": branches,
+    "patching": patching,
+    "subspaces": subspaces,
+}

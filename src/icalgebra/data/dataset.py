@@ -1,0 +1,57 @@
+"""A torch dataset over any distribution, for users with their own trainers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+
+import torch
+from torch.utils.data import IterableDataset, get_worker_info
+
+from icalgebra.data.distributions import check_request, sample
+from icalgebra.errors import InputError
+from icalgebra.language.world import World
+
+
+class SequenceDataset(IterableDataset[torch.Tensor]):
+    """Endless batches of token ids (int64 [batch_size, 5k]), or n_batches of them.
+
+    Give it to DataLoader(dataset, batch_size=None, num_workers=…). Batch t holds rows t·B … t·B+B−1 of the stream
+    whatever the number of workers. With several ranks every rank gets its own share of each batch's rows.
+    """
+
+    def __init__(
+        self,
+        name: str = "train",
+        batch_size: int = 128,
+        n_facts: int = 200,
+        seed: int = 0,
+        world: World | None = None,
+        *,
+        stream: str | None = None,
+        n_batches: int | None = None,
+        first_batch: int = 0,
+        rank: int = 0,
+        n_ranks: int = 1,
+    ) -> None:
+        self.world = world or World()
+        check_request(name, n_facts, self.world)
+        if min(batch_size, n_ranks) < 1 or batch_size % n_ranks:
+            raise InputError(f"a batch of {batch_size} rows cannot be shared evenly by {n_ranks} ranks")
+        self.name, self.batch_size, self.n_facts, self.seed, self.stream = name, batch_size, n_facts, seed, stream
+        self.n_batches, self.first_batch, self.rank, self.n_ranks = n_batches, first_batch, rank, n_ranks
+
+    def batch(self, step: int) -> torch.Tensor:
+        """This rank's rows of batch `step`."""
+        share = self.batch_size // self.n_ranks
+        start = step * self.batch_size + self.rank * share
+        rows = sample(self.name, share, self.n_facts, self.seed, self.world, stream=self.stream, start=start)
+        return torch.from_numpy(rows.tokens).long()
+
+    def __iter__(self) -> Iterator[torch.Tensor]:
+        worker = get_worker_info()
+        offset, stride = (worker.id, worker.num_workers) if worker else (0, 1)
+        for i in count(offset, stride):
+            if self.n_batches is not None and i >= self.n_batches:
+                return
+            yield self.batch(self.first_batch + i)

@@ -1,0 +1,201 @@
+"""Distributions: laws of sequences. One table, one call.
+
+>>> icalgebra.sample("holdout", n=2, n_facts=6, seed=0).texts()
+[',bg=f,…', ',…']
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import count
+
+import numpy as np
+
+from icalgebra.algebra.axioms import is_latin
+from icalgebra.data import sampler as s
+from icalgebra.data.sampler import DistributionSpec, WorldArrays
+from icalgebra.errors import InputError, unknown
+from icalgebra.language.sequences import Sequences
+from icalgebra.language.vocabulary import FACT_LENGTH
+from icalgebra.language.world import DRAW_RULES, World
+from icalgebra.randomness import stream_key
+
+CHUNK = 4096  # rows made between two looks at the keyboard
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """A law of sequences, the fewest facts it can be met with, and what it is in one line."""
+
+    law: DistributionSpec
+    min_facts: int
+    summary: str
+
+
+_HOLDOUT = s.HOLD_PAIR_AND_REVERSE
+_CANCEL = DistributionSpec(held_out=_HOLDOUT, query=s.NO_IDENTITY, plant=s.PLANT_CANCEL)
+_ASSOCIATE = DistributionSpec(held_out=_HOLDOUT, query=s.NO_IDENTITY, plant=s.PLANT_ASSOCIATE)
+
+DISTRIBUTIONS: dict[str, Distribution] = {
+    "train": Distribution(DistributionSpec(), 1, "every fact drawn independently"),
+    "holdout": Distribution(
+        DistributionSpec(held_out=_HOLDOUT), 1, "the query and its reverse never occur in the context"
+    ),
+    "holdout_reserved_identity": Distribution(
+        DistributionSpec(held_out=_HOLDOUT, assignment=s.RESERVED_IDENTITY),
+        1,
+        "holdout, and the reserved variable is the identity of the query's structure",
+    ),
+    "holdout_unshuffled": Distribution(
+        DistributionSpec(held_out=_HOLDOUT, assignment=s.UNSHUFFLED),
+        1,
+        "holdout with the fixed assignment 0 -> a, 1 -> b, … (the released code's evaluation)",
+    ),
+    "copy": Distribution(
+        DistributionSpec(context=s.SHOWS_PAIR), 2, "train, given that the query's pair occurs earlier"
+    ),
+    "commute": Distribution(
+        DistributionSpec(held_out=s.HOLD_PAIR, query=s.COMMUTING, context=s.SHOWS_REVERSE),
+        2,
+        "the pair is held out, its reverse occurs with the same answer",
+    ),
+    "commute_any": Distribution(
+        DistributionSpec(held_out=s.HOLD_PAIR, query=s.DISTINCT, context=s.SHOWS_REVERSE),
+        2,
+        "the pair is held out, its reverse occurs with any answer",
+    ),
+    "identity": Distribution(
+        DistributionSpec(held_out=_HOLDOUT, query=s.HAS_IDENTITY, context=s.REVEALS_IDENTITY),
+        2,
+        "holdout, given that the query has an identity that an earlier fact reveals",
+    ),
+    "cancel": Distribution(_CANCEL, 2, "only facts of the query's row and column that leave one candidate"),
+    "cancel_embedded": Distribution(_CANCEL._replace(embedded=1), 2, "the facts of cancel inside a holdout sequence"),
+    "associate": Distribution(_ASSOCIATE, 4, "only the three facts of one associative triple"),
+    "associate_embedded": Distribution(
+        _ASSOCIATE._replace(embedded=1, context=s.NOT_BY_IDENTITY_OR_CANCEL),
+        4,
+        "the facts of associate inside a holdout sequence that identity and cancel do not solve",
+    ),
+}
+
+
+def distribution(name: str) -> Distribution:
+    """A distribution by name; an unknown one is an error that suggests the nearest."""
+    if name not in DISTRIBUTIONS:
+        raise unknown("distribution", name, DISTRIBUTIONS)
+    return DISTRIBUTIONS[name]
+
+
+def sample(
+    name: str = "train",
+    n: int = 1,
+    n_facts: int = 200,
+    seed: int = 0,
+    world: World | None = None,
+    *,
+    stream: str | None = None,
+    start: int = 0,
+) -> Sequences:
+    """n sequences of n_facts facts (the query included): rows start … start+n−1 of a stream.
+
+    The stream is named after the distribution unless told otherwise. A request that cannot be met raises InputError.
+    """
+    world = world or World()
+    law = distribution(name).law
+    check_request(name, n_facts, world)
+    check_rows(n, start)
+    check_room(n, n_facts)
+    stream = name if stream is None else stream
+    tokens = np.empty((n, n_facts * FACT_LENGTH), dtype=np.uint8)
+    structures = np.empty((n, world.max_mixture), dtype=np.int16)
+    assignment = np.empty((n, world.n_variables), dtype=np.int8)
+    key, arrays = stream_key(seed, stream), world_arrays(world)
+    for begin in range(0, n, CHUNK):
+        part = slice(begin, min(n, begin + CHUNK))
+        made = s.fill_rows(tokens[part], structures[part], assignment[part], key, start + begin, arrays, law)
+        if made < part.stop - begin:
+            raise InputError(
+                f"no {name} sequence of {n_facts} facts turned up in {s.attempts(n_facts):,} draws; "
+                "ask for another number of facts, or for other structures"
+            )
+    return Sequences(tokens, structures, assignment, world, name, seed, stream, start)
+
+
+def batches(
+    name: str = "train",
+    batch_size: int = 128,
+    n_facts: int = 200,
+    seed: int = 0,
+    world: World | None = None,
+    *,
+    stream: str | None = None,
+    n: int | None = None,
+    start: int = 0,
+) -> Iterator[Sequences]:
+    """The same rows as `sample`, a batch at a time: n rows, or without end. Memory stays that of one batch."""
+    if batch_size < 1:
+        raise InputError(f"a batch has at least 1 sequence, not {batch_size}")
+    check_rows(n or 0, start)
+    end = None if n is None else start + n
+    for begin in count(start, batch_size):
+        size = batch_size if end is None else min(batch_size, end - begin)
+        if size <= 0:
+            return
+        yield sample(name, size, n_facts, seed, world, stream=stream, start=begin)
+
+
+@lru_cache(maxsize=256)
+def world_arrays(world: World) -> WorldArrays:
+    """The world as the compiled sampler reads it."""
+    orders = np.array([structure.order for structure in world.pool])
+    tables = np.zeros((len(orders), orders.max(), orders.max()), dtype=np.int64)
+    for i, structure in enumerate(world.pool):
+        tables[i, : orders[i], : orders[i]] = structure.table
+    identities = np.array([-1 if structure.identity is None else structure.identity for structure in world.pool])
+    latin = np.array([is_latin(structure.table) for structure in world.pool])
+    draw = DRAW_RULES.index(world.draw)
+    return WorldArrays(
+        orders, identities, latin, tables, world.n_variables, world.reserved_id, float(world.p_mix), draw
+    )
+
+
+def check_rows(n: int, start: int) -> None:
+    if n < 0 or start < 0:
+        raise InputError(f"n and start are counts of rows, not {min(n, start)}")
+
+
+def check_room(n: int, n_facts: int) -> None:
+    """Raise InputError for more tokens than this machine has bytes: numpy's own words for it differ by size."""
+    room = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if n * n_facts * FACT_LENGTH > room:
+        raise InputError(
+            f"{n:,} sequences of {n_facts:,} facts do not fit in this machine's memory ({room / 1e9:,.0f} GB); "
+            "ask for fewer"
+        )
+
+
+def check_request(name: str, n_facts: int, world: World) -> None:
+    """Raise InputError, with the reason, for what could never be met."""
+    wanted = distribution(name)
+    if n_facts < wanted.min_facts:
+        raise InputError(f"{name} needs at least {wanted.min_facts} facts, the query included; asked for {n_facts}")
+    check_room(1, n_facts)
+    if wanted.law.assignment == s.RESERVED_IDENTITY and world.reserved is None:
+        raise InputError(f"{name} needs a reserved variable; this world has none")
+    names = ", ".join(structure.name for structure in world.pool)
+    needs_identity = wanted.law.query == s.HAS_IDENTITY or wanted.law.assignment == s.RESERVED_IDENTITY
+    if needs_identity and all(structure.identity is None for structure in world.pool):
+        raise InputError(f"{name} needs a structure with an identity; none of {names} has one")
+    if wanted.law.plant == s.PLANT_CANCEL:
+        latin = [structure.order for structure in world.pool if is_latin(structure.table)]
+        if not latin:
+            raise InputError(f"{name} needs a structure with the cancellation law; none of {names} has it")
+        if n_facts < min(latin):
+            raise InputError(
+                f"{name} needs at least as many facts as a structure has elements: "
+                f"{min(latin)} in this world; asked for {n_facts}"
+            )

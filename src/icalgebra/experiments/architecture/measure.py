@@ -1,0 +1,112 @@
+"""Architecture (S1): layers, heads and width by our recipe beside the paper's Table 1, from a sweep's table.
+
+l2, l4 … / h2 … / d128 …    a setting: layers, heads, width, the others as in the middle setting (4, 8, 1024)
+<setting>.holdout, .copy …  accuracy of the finished models; several seeds give their mean and range
+<setting>.steps_to_90       steps to 90 % hold-out accuracy; left out where a seed never gets there
+<setting>.steps_to_50       the plateau's end: steps to 50 %
+fewer_layers_later, fewer_heads_later   two leave the plateau later than the middle setting
+Settings that are not in the table have no values: their claims are not measured.
+"""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import Any
+
+from icalgebra.errors import InputError
+from icalgebra.experiments.shared.estimates import boolean_estimate
+from icalgebra.experiments.shared.loaded_model import Runs
+from icalgebra.experiments.shared.sweep_tables import (
+    Row,
+    devices,
+    final_loss,
+    finished_rows,
+    later,
+    one_recipe,
+    plateau_end,
+    reached,
+    read_in_bf16,
+    skills_of,
+    told,
+    world_of,
+)
+from icalgebra.results import Result, reproduce_command
+from icalgebra.statistics import Estimate
+
+Setting = tuple[int, int, int]  # layers, heads, width
+MIDDLE: Setting = (4, 8, 1024)
+AXES = ("l", "h", "d")
+
+
+def run(tier: str, seed: int, runs: Runs) -> Result:
+    rows = finished_rows(runs)
+    table = published_table()
+    by_setting = {setting: [row for row in rows if setting_of(row) == setting] for setting in table}
+    if not any(by_setting.values()):
+        raise InputError(f"{runs.sources[0]} has no run of a setting of Table 1")
+    values: dict[str, Estimate] = {}
+    for setting, found in by_setting.items():
+        for label in labels(setting) if found else ():
+            values |= {f"{label}.{key}": value for key, value in _values(found).items()}
+    values |= _comparisons(by_setting)
+    used = [row for found in by_setting.values() for row in found]
+    details = {
+        "settings": [_told_setting(setting, found, table[setting]) for setting, found in by_setting.items()],
+        "runs": [told(row) for row in used],
+        "one_recipe": one_recipe(used),
+        "devices": devices(used),
+    }
+    recipes = [{"setting": setting_of(row), **told(row)["recipe"]} for row in rows]
+    config = {"recipes": recipes, "world": world_of(rows)}
+    command = reproduce_command("architecture", tier, seed, runs.given)
+    return Result("architecture", tier, runs.name, seed, config, command, values, {}, details)
+
+
+def published_table() -> dict[Setting, dict[str, float]]:
+    """Table 1: metrics in per cent by setting."""
+    table = json.loads(files("icalgebra").joinpath("published.json").read_text(encoding="utf-8"))["table_1"]
+    names = ["holdout", *table["columns"][4:]]
+    return {(row[0], row[1], row[2]): dict(zip(names, row[3:])) for row in table["rows"]}
+
+
+def setting_of(row: Row) -> Setting:
+    config = row["config"]
+    return config["n_layers"], config["n_heads"], config["d_model"]
+
+
+def labels(setting: Setting) -> list[str]:
+    """The sweeps a setting belongs to: the middle one is part of all three."""
+    others = [[j for j in range(3) if j != i] for i in range(3)]
+    return [f"{AXES[i]}{setting[i]}" for i in range(3) if all(setting[j] == MIDDLE[j] for j in others[i])]
+
+
+def _values(rows: list[Row]) -> dict[str, Estimate]:
+    return {**skills_of(rows, "final"), "loss": final_loss(rows), **reached(rows)}
+
+
+def _comparisons(by_setting: dict[Setting, list[Row]]) -> dict[str, Estimate]:
+    middle = by_setting.get(MIDDLE, [])
+    values = {}
+    for name, setting in (("fewer_layers_later", (2, 8, 1024)), ("fewer_heads_later", (4, 2, 1024))):
+        few = by_setting.get(setting, [])
+        found = later(plateau_end(few), plateau_end(middle))
+        if found is not None and one_recipe([*few, *middle]):  # steps of unequal schedules say nothing
+            values[name] = boolean_estimate(found, len(few) + len(middle))
+    return values
+
+
+def _told_setting(setting: Setting, rows: list[Row], published: dict[str, float]) -> dict[str, Any]:
+    return {
+        "layers": setting[0],
+        "heads": setting[1],
+        "d_model": setting[2],
+        "label": labels(setting)[0],
+        "published": published,
+        "seeds": [row["config"]["seed"] for row in rows],
+        "steps": sorted({row["config"]["steps"] for row in rows}),
+        "schedule": sorted({row["config"]["schedule"] for row in rows}),
+        "in_bf16": read_in_bf16(rows),
+        "never_90": sum(row["steps_to"]["0.9"] is None for row in rows),
+        "seconds": sum(row["clock"]["training_seconds"] for row in rows),
+    }

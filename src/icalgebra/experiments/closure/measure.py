@@ -1,0 +1,193 @@
+"""Closure (L1): at the left slot, are the highest logits those of the left variable's structure, and are they equal?
+
+Every fact of a `train` sequence is asked in one pass: its left variable has been read, the right one is predicted. The
+claims are about the last fact; curves run over the number of facts before. Sets and measures: interp/closure.py.
+
+top1, topk, uniformity       against the members seen so far; topk counts only exact sets, topk_matching is the paper's
+                             proportion; spread is the deviation of the members' logits
+excess, excess_millinats     nats lost against the true law, which is uniform over the whole structure
+control.*                    the same logits against another structure of the sequence; random sets of the same size
+predictive.*                 the same measures at the '=' of `holdout` queries; as curves training.* at all checkpoints,
+                             where the model is a run folder with several
+"""
+
+from __future__ import annotations
+
+from math import comb
+from typing import Any
+
+import numpy as np
+
+from icalgebra.data.distributions import sample
+from icalgebra.experiments.shared.loaded_model import LoadedModel, result_about
+from icalgebra.interp import closure as c
+from icalgebra.language.sequences import Sequences
+from icalgebra.language.vocabulary import LEFT, facts_of
+from icalgebra.model.accuracy import accuracy_estimate, strictly_best
+from icalgebra.model.checkpoints import sound_models
+from icalgebra.model.prefix_accuracy import logits_at_every_fact
+from icalgebra.model.transformer import Transformer
+from icalgebra.results import Curve, Result
+from icalgebra.statistics import Estimate, mean
+
+Values = dict[str, Estimate]
+FEW = (2, 5, 10, 20, 50)  # facts before, for values at small contexts
+KNOWN = ("seen", "linked", "with it")
+# The sequence of the paper's Figure 15 and its two left variables.
+PAPER_CONTEXT = (
+    ",hp=e,il=i,li=i,nc=c,bi=l,ne=e,fe=h,pp=f,ba=i,pc=h,eh=n,la=a,"
+    "pp=f,pf=n,fe=h,fh=c,il=i,ef=h,hh=f,cp=h,pc=h,hh=f,cn=c,bi=l"
+)
+PAPER_LEFTS = "hb"
+
+
+def run(tier: str, seed: int, loaded: LoadedModel, n: int, n_predictive: int, n_ladder: int, n_facts: int) -> Result:
+    n_facts = loaded.facts(n_facts)
+    sequences = sample("train", n, n_facts, seed, loaded.world, stream="closure/train")
+    logits, sets = logits_at_every_fact(loaded.model, sequences.tokens, LEFT), c.closure_sets(sequences)
+    values = _at_last(logits[:, -1], {name: chosen[:, -1] for name, chosen in sets.items()})
+    values |= _at_few(logits, sets)
+    asked = sample("holdout", max(n_predictive, n_ladder), n_facts, seed, loaded.world, stream="closure/predictive")
+    values |= {f"predictive.{key}": value for key, value in predictive(loaded.model, asked[:n_predictive]).items()}
+    return result_about(
+        loaded, "closure", tier, seed,
+        config={"n": n, "n_predictive": n_predictive, "n_ladder": n_ladder, "n_facts": n_facts},
+        values=values,
+        curves=_by_facts(logits, sets) | _through_training(loaded, asked[:n_ladder]),
+        details={"example": _example(loaded, sequences)},
+    )  # fmt: skip
+
+
+# --- at the last fact, and by the number of facts before --------------------------------------------------------------
+
+
+def _at_last(logits: np.ndarray, sets: dict[str, np.ndarray]) -> Values:
+    seen, members = sets["seen"], sets["members"]
+    values = {
+        "top1": accuracy_estimate(c.top_1(logits, seen)),
+        "topk": accuracy_estimate(c.top_k(logits, seen)),
+        "topk_matching": mean(c.matching(logits, seen)),
+        "uniformity": _mean(c.uniformity(logits, seen)),
+        "spread": _mean(c.spread(logits, seen)),
+        "above_others": _mean(_gap(logits, seen)),
+        "mass": mean(c.mass_inside(logits, seen)),
+        "excess_millinats": mean(1000 * c.excess(logits, members)),
+        "true_entropy": mean(np.log(members.sum(axis=1))),
+    }
+    return values | _controls(logits, seen, sets["other"])
+
+
+def _controls(logits: np.ndarray, seen: np.ndarray, other: np.ndarray) -> Values:
+    """Random sets of the same size, exactly; and another structure, on the sequences that have one."""
+    sizes, n_variables = seen.sum(axis=1), logits.shape[1]
+    values = {
+        "control.random.top1": mean(sizes / n_variables),
+        "control.random.topk": mean(np.array([1 / comb(n_variables, int(size)) for size in sizes])),
+    }
+    there = other.any(axis=1)
+    if there.any():
+        values["control.other.top1"] = accuracy_estimate(c.top_1(logits[there], other[there]))
+        values["control.other.topk"] = accuracy_estimate(c.top_k(logits[there], other[there]))
+        values["control.other.matching"] = mean(c.matching(logits[there], other[there]))
+    return values
+
+
+def _gap(logits: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """How far the set's mean logit lies above the mean of the rest; NaN where there is no rest."""
+    rest = (~chosen).sum(axis=-1)
+    inside = (logits * chosen).sum(axis=-1) / chosen.sum(axis=-1)
+    return np.where(rest > 0, inside - (logits * ~chosen).sum(axis=-1) / np.maximum(rest, 1), np.nan)
+
+
+def _at_few(logits: np.ndarray, sets: dict[str, np.ndarray]) -> Values:
+    """Exact sets after few facts, where seen, linked and seen with it differ."""
+    places = [before for before in FEW if before < logits.shape[1]]
+    return {
+        f"at.{before}.topk.{_key(name)}": accuracy_estimate(c.top_k(logits[:, before], sets[name][:, before]))
+        for before in places
+        for name in KNOWN
+    }
+
+
+def _by_facts(logits: np.ndarray, sets: dict[str, np.ndarray]) -> dict[str, Curve]:
+    n_facts = logits.shape[1]
+    places = np.array([*range(min(41, n_facts)), *range(45, n_facts - 1, 5)] + [n_facts - 1] * (n_facts > 41))
+    logits, sets = logits[:, places], {name: chosen[:, places] for name, chosen in sets.items()}
+    curves = {f"topk.{_key(name)}": Curve.from_hits(c.top_k(logits, sets[name]), places.tolist()) for name in KNOWN}
+    seen = sets["seen"]
+    curves["top1"] = Curve.from_hits(c.top_1(logits, seen), places.tolist())
+    curves["chance.top1"] = Curve.from_means(seen.mean(axis=-1), places.tolist())
+    curves["excess"] = Curve.from_means(c.excess(logits, sets["members"]), places.tolist())
+    even = c.uniformity(logits, seen)
+    usable = np.isfinite(even).sum(axis=0) > 1
+    curves["uniformity"] = Curve.from_estimates(
+        places[usable].tolist(), [_mean(column) for column in even[:, usable].T]
+    )
+    return curves
+
+
+# --- at the predictive token, now and through training ----------------------------------------------------------------
+
+
+def predictive(model: Transformer, sequences: Sequences) -> Values:
+    """The same at the '=' of the query, whose right variable has been read as well; and how often it is answered."""
+    logits = logits_at_every_fact(model, sequences.tokens)[:, -1]
+    seen = c.closure_sets(sequences)["seen"][:, -1]
+    np.put_along_axis(seen, sequences.facts[:, -1, 1:2].astype(np.int64), True, axis=1)
+    return {
+        "top1": accuracy_estimate(c.top_1(logits, seen)),
+        "topk": accuracy_estimate(c.top_k(logits, seen)),
+        "uniformity": _mean(c.uniformity(logits, seen)),
+        "mass": mean(c.mass_inside(logits, seen)),
+        "accuracy": accuracy_estimate(strictly_best(logits, sequences.answers)),
+    }
+
+
+def _through_training(loaded: LoadedModel, sequences: Sequences) -> dict[str, Curve]:
+    """One curve a measure over the run's checkpoints; none where there are fewer than two."""
+    found = {
+        checkpoint.step: predictive(checkpoint.model(loaded.device), sequences)
+        for checkpoint in sound_models(loaded.ladder)
+    }
+    if len(found) < 2:
+        return {}
+    first, *_ = found.values()
+    return {f"training.{key}": Curve.from_estimates(found, [values[key] for values in found.values()]) for key in first}
+
+
+# --- Figure 15 --------------------------------------------------------------------------------------------------------
+
+
+def _example(loaded: LoadedModel, sequences: Sequences) -> dict[str, Any]:
+    """One context, two left variables of different structures: the logits at both, and what is linked to each."""
+    vocabulary = loaded.world.vocabulary
+    context, lefts = _published_or_first(loaded, sequences)
+    tokens = np.stack([vocabulary.encode(f"{context},{x}{x}={x}") for x in lefts])
+    logits = logits_at_every_fact(loaded.model, tokens, LEFT)[:, -1]
+    known = c.linked(facts_of(tokens).astype(np.int64), len(vocabulary.variables))[:, -1]
+    panels = [
+        {"left": x, "members": "".join(np.array(list(vocabulary.variables))[chosen]), "logits": row.round(3).tolist()}
+        for x, chosen, row in zip(lefts, known, logits)
+    ]
+    return {"text": context, "published": context == PAPER_CONTEXT, "panels": panels}
+
+
+def _published_or_first(loaded: LoadedModel, sequences: Sequences) -> tuple[str, str]:
+    """The paper's sequence where the model knows its letters and length, else the first of ours with two structures."""
+    letters = loaded.world.vocabulary.variables
+    if set(PAPER_CONTEXT) <= set(letters + "=,") and loaded.facts(25) == 25:
+        return PAPER_CONTEXT, PAPER_LEFTS
+    sets = c.closure_sets(sequences)
+    row = int(sets["other"][:, -1].any(axis=1).argmax())
+    others = np.flatnonzero(sets["other"][row, -1])
+    lefts = [int(sequences.facts[row, -1, 0]), *others[:1].tolist()]
+    return sequences.texts()[row].rsplit(",", 1)[0], "".join(letters[x] for x in lefts)
+
+
+def _key(name: str) -> str:
+    return name.replace(" ", "_")
+
+
+def _mean(values: np.ndarray) -> Estimate:
+    """Of the sequences where it is defined."""
+    return mean(values[np.isfinite(values)])

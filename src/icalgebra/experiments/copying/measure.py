@@ -1,0 +1,282 @@
+"""Copying (K1, K2, K3): which heads copy, what they attend to, and what they promote.
+
+The copying head is the one with the largest average indirect effect on `copy`; nothing depends on its index. Effects
+are changes of the clean answer's probability. K2 looks at variations of the same sequences (drawn in interp/cases.py),
+K3 decodes heads on cyclic and dihedral groups alone. Top logits are read in the plain form, as in the paper.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from icalgebra.errors import InputError
+from icalgebra.experiments.shared.estimates import boolean_estimate
+from icalgebra.experiments.shared.loaded_model import LoadedModel, result_about
+from icalgebra.interp.ablation import head_masks, with_heads_replaced
+from icalgebra.interp.attention import (
+    SLOTS,
+    attention_mass,
+    by_fact,
+    most_attended_variable,
+    partition,
+    relations,
+)
+from icalgebra.interp.heads import Head, RoleScores, copying_effect, head_name, query_sampler
+from icalgebra.interp.last_token_cache import (
+    LastTokenCache,
+    batch_size,
+    cache_last_token,
+    cache_last_token_batched,
+    chunks,
+    on_device,
+    top_variable,
+)
+from icalgebra.interp.lens import direct_logits, path_to_logits
+from icalgebra.interp.patching import target_probability
+from icalgebra.interp.query_batch import QueryBatch, enough, pairs, planted_variants
+from icalgebra.language.world import PAPER_STRUCTURES, World
+from icalgebra.model.accuracy import accuracy_estimate
+from icalgebra.results import Result
+from icalgebra.statistics import Estimate, mean
+
+Values = dict[str, Estimate]
+FAMILIES = {"cyclic": "C", "dihedral": "D"}
+DECODED = {
+    "cyclic": {"copy": "copy", "commute": "commute", "none": "holdout"},
+    "dihedral": {"copy": "copy", "commute_any": "commute_any", "none": "holdout"},
+}
+
+
+@torch.no_grad()
+def run(
+    tier: str, seed: int, loaded: LoadedModel, n_pairs: int, n_sets: int, n_decode: int, n_variants: int, n_facts: int
+) -> Result:
+    n_facts = loaded.facts(n_facts)
+    draw = query_sampler(loaded.world, n_facts, seed, "copying")
+    values: Values = {}
+    tables: dict[str, Any] = {}
+    found = {}
+    base = _commuting(loaded, draw("holdout", 6 * n_variants, "variants"))[:n_variants]
+    drawn = {kind: pairs(draw(kind, n_pairs), draw("holdout", 2 * n_pairs + 16, kind)) for kind in ("copy", "commute")}
+    drawn["flipped"] = _flipped(loaded, n_pairs, n_facts, seed)
+    for kind, (clean, corrupt) in drawn.items():
+        found[kind] = _effects(loaded, kind, clean, corrupt, n_sets, seed, values, tables)
+    head = found["copy"].best
+    values["aie.flipped.copying_head"] = found["flipped"].score(head)
+    values["same_head"] = boolean_estimate(head == found["commute"].best, n_pairs)
+    examples = _variants(loaded, head, base, seed, values)
+    decode = _decoded(loaded, head, n_decode, n_facts, seed, values)
+    return result_about(
+        loaded, "copying", tier, seed,
+        config={"n_pairs": n_pairs, "n_sets": n_sets, "n_decode": n_decode, "n_variants": n_variants,
+                "n_facts": n_facts},
+        values=values,
+        details={"head": head_name(head), "effects": tables, "decode": decode, "examples": examples,
+                 "leading": {kind: head_name(item.best) for kind, item in found.items()}},
+    )  # fmt: skip
+
+
+# --- K1: indirect effects -------------------------------------------------------------------------------------------
+
+
+def _effects(
+    loaded: LoadedModel,
+    kind: str,
+    clean: QueryBatch,
+    corrupt: QueryBatch,
+    n_sets: int,
+    seed: int,
+    values: Values,
+    tables: dict[str, Any],
+) -> RoleScores:
+    """The sweep over all heads; what the leading ones do together and by the direct path, on n_sets of the pairs."""
+    scores, effects = copying_effect(loaded.model, clean, corrupt, kind)
+    ranked, n_heads = scores.ranked, loaded.model.config.n_heads
+    for name, head in zip(("first", "second", "third"), ranked):
+        values[f"aie.{kind}.{name}"] = scores.score(head)
+    leading = ranked[0][0] * n_heads + ranked[0][1]
+    if len(ranked) > 1:
+        values[f"aie.{kind}.random_other"] = _random_other(effects, leading, seed)
+    sets = {name: ranked[:size] for size, name in enumerate(("one", "two", "three"), 1) if size <= len(ranked)}
+    sets["all"] = ranked
+    together = _together(loaded, clean[:n_sets], corrupt[:n_sets], list(sets.values()))
+    for name, column in zip(sets, together["heads"].T):
+        values[f"aie.{kind}.together.{name}"] = mean(column)
+    values[f"path.{kind}.first"] = mean(together["path"][:, leading])
+    tables[kind] = scores.table()
+    tables[f"{kind}.path"] = together["path"].mean(0).reshape(-1, n_heads).tolist()
+    return scores
+
+
+def _random_other(effects: np.ndarray, leading: int, seed: int) -> Estimate:
+    """The control: on every pair the effect of one random head besides the leading one."""
+    rest = np.delete(effects, leading, axis=0)
+    chosen = np.random.Generator(np.random.PCG64(seed % 2**64)).integers(len(rest), size=rest.shape[1])
+    return mean(rest[chosen, np.arange(rest.shape[1])])
+
+
+def _together(
+    loaded: LoadedModel, clean: QueryBatch, corrupt: QueryBatch, sets: list[list[Head]]
+) -> dict[str, np.ndarray]:
+    """Effects of whole sets of heads, [n, sets], and of every head's direct path to the logits, [n, heads]."""
+    model, masks = loaded.model, head_masks(loaded.model, sets)
+    found: dict[str, list[np.ndarray]] = {"heads": [], "path": []}
+    for rows in chunks(len(clean), batch_size(model)):
+        source = cache_last_token(model, on_device(model, clean.prompts[rows]))
+        base = cache_last_token(model, on_device(model, corrupt.prompts[rows]), keys=True)
+        targets = on_device(model, clean.answer[rows])
+        before = target_probability(base.logits[:, None], targets)
+        patched = {
+            "heads": with_heads_replaced(model, base, source.z, masks),
+            "path": path_to_logits(model, source, base).flatten(1, 2),
+        }
+        for name, logits in patched.items():
+            found[name].append((target_probability(logits, targets) - before).cpu().numpy())
+    return {name: np.concatenate(parts) for name, parts in found.items()}
+
+
+def _flipped(loaded: LoadedModel, n: int, n_facts: int, seed: int) -> tuple[QueryBatch, QueryBatch]:
+    """Same context: the clean query occurs in it, the corrupt one is its reverse, which does not and is another."""
+    world = family_world(loaded.world, "dihedral")
+    corrupt = query_sampler(world, n_facts, seed, "copying")("commute_any", 4 * n, "flipped")
+    corrupt = enough(corrupt[~corrupt.commutes][:n], world, "a query that does not commute")
+    return corrupt.reversed(), corrupt
+
+
+def family_world(world: World, family: str) -> World:
+    """The model's world with cyclic, or dihedral, groups alone: those of the paper that fit its alphabet."""
+    letter = FAMILIES[family]
+    chosen = [name for name in PAPER_STRUCTURES if name[0] == letter and _order(name) <= world.n_variables]
+    if not chosen:
+        raise InputError(
+            f"copying asks about {family} groups, and none of the paper's fits {world.n_variables} variables; "
+            "ask a model with a larger alphabet"
+        )
+    return replace(world, structures=tuple(chosen), d2=False, draw="fit" if world.draw == "all" else world.draw)
+
+
+def _order(name: str) -> int:
+    return int(name[1:]) * (2 if name[0] == "D" else 1)
+
+
+# --- K2: attention and direct logits on variations of the same sequences ----------------------------------------------
+
+
+def _commuting(loaded: LoadedModel, cases: QueryBatch) -> QueryBatch:
+    """Those to which a fact and its reverse can be added."""
+    chosen = cases[cases.commutes & cases.distinct & ~cases.is_identity]
+    return enough(chosen, loaded.world, "a commuting query of two variables without the identity")
+
+
+def _variants(
+    loaded: LoadedModel, head: Head, base: QueryBatch, seed: int, values: Values
+) -> dict[str, dict[str, Any]]:
+    examples = {}
+    for name, cases in planted_variants(base, seed).items():
+        run = cache_last_token_batched(loaded.model, cases.prompts, pattern=True)
+        assert run.pattern is not None
+        pattern, direct = (
+            run.pattern[:, head[0], head[1]],
+            direct_logits(loaded.model, run, "plain")[:, head[0], head[1]],
+        )
+        masses = {
+            key: attention_mass(pattern, facts).cpu().numpy() for key, facts in partition(relations(cases)).items()
+        }
+        values |= {f"variants.{name}.mass.{key.replace(' ', '_')}": mean(mass) for key, mass in masses.items()}
+        predicted = top_variable(run.logits[:, : loaded.world.n_variables])
+        values[f"variants.{name}.correct"] = accuracy_estimate(predicted == cases.answer)
+        values[f"variants.{name}.top_is_answer"] = accuracy_estimate(top_variable(direct) == cases.answer)
+        _judge_variant(name, masses, direct.cpu().numpy(), predicted, cases, values)
+        examples[name] = _example(loaded, cases, pattern, direct)
+    return examples
+
+
+def _judge_variant(
+    name: str,
+    masses: dict[str, np.ndarray],
+    direct: np.ndarray,
+    predicted: np.ndarray,
+    cases: QueryBatch,
+    values: Values,
+) -> None:
+    n = len(cases)
+    if name == "both":
+        first = accuracy_estimate(masses["same pair"] > masses["reverse"])
+        values |= {
+            "exact_precedes_commutative": boolean_estimate(first.value > 0.5, n),
+            "exact_over_commutative": first,
+        }
+    elif name == "neither":
+        means = {key: float(mass.mean()) for key, mass in masses.items()}
+        values["self_attends"] = boolean_estimate(max(means, key=lambda key: means[key]) == "self", n)
+    elif name in ("corrupted", "conflicting"):
+        wrong = _planted_wrong(cases)
+        top = np.argsort(-direct, axis=1)[:, :2]
+        both = (top == cases.answer[:, None]).any(1) & (top == wrong[:, None]).any(1)
+        values[f"{name}.promotes_both"] = accuracy_estimate(both)
+        values[f"{name}.predicts_wrong"] = accuracy_estimate(predicted == wrong)
+        if name == "corrupted":
+            values["promotes_both"] = boolean_estimate(float(both.mean()) > 0.5, n)
+
+
+def _planted_wrong(cases: QueryBatch) -> np.ndarray:
+    """The wrong answer that a planted duplicate or reverse of the query gives."""
+    found = relations(cases)
+    facts = (found["same pair"] | found["reverse"])[:, :-1] & (cases.context[:, :, 2] != cases.answer[:, None])
+    return cases.context[np.arange(len(cases)), facts.argmax(1), 2].astype(np.int64)
+
+
+def _example(loaded: LoadedModel, cases: QueryBatch, pattern: torch.Tensor, direct: torch.Tensor) -> dict[str, Any]:
+    """The first sequence, for the strips: attention of the head by fact and slot, and its direct logits."""
+    text = loaded.world.vocabulary.decode(cases.tokens[:1])[0]
+    return {
+        "text": text,
+        "attention": by_fact(pattern[:1])[0].cpu().numpy().round(4).tolist(),
+        "direct": direct[0].cpu().numpy().round(3).tolist(),
+    }
+
+
+# --- K3: what the heads promote, by family of groups ------------------------------------------------------------------
+
+
+def _decoded(loaded: LoadedModel, head: Head, n: int, n_facts: int, seed: int, values: Values) -> dict[str, Any]:
+    """Shares of queries whose answer has a head's top logit; for the copying head as values, for all as tables."""
+    tables: dict[str, Any] = {}
+    for family, kinds in DECODED.items():
+        world = family_world(loaded.world, family)
+        for kind, distribution in kinds.items():
+            cases = query_sampler(world, n_facts, seed, "copying/decode")(distribution, n, family)
+            run = cache_last_token_batched(loaded.model, cases.prompts, pattern=True)
+            top = top_variable(direct_logits(loaded.model, run, "plain"))
+            hit = top == cases.answer[:, None, None]
+            values[f"decode.{family}.{kind}"] = accuracy_estimate(hit[:, head[0], head[1]])
+            tables[f"{family}.{kind}"] = hit.mean(0).tolist()
+            _attended(run, top, cases, head, family, kind, values, tables)
+    return tables
+
+
+def _attended(
+    run: LastTokenCache,
+    top: np.ndarray,
+    cases: QueryBatch,
+    head: Head,
+    family: str,
+    kind: str,
+    values: Values,
+    tables: dict[str, Any],
+) -> None:
+    """How often the top logit is the variable attended to most, and in which slot the attention lies."""
+    assert run.pattern is not None
+    attended = top == most_attended_variable(run.pattern, cases).cpu().numpy()
+    if (family, kind) == ("dihedral", "commute_any"):
+        values["decode.dihedral.attended"] = accuracy_estimate(attended[:, head[0], head[1]])
+        tables["dihedral.attended"] = attended.mean(0).tolist()
+    if (family, kind) == ("cyclic", "copy"):
+        values["promotes_attended.copy"] = accuracy_estimate(attended[:, head[0], head[1]])
+        facts, pattern = relations(cases)["same pair"], run.pattern[:, head[0], head[1]]
+        for slot, name in enumerate(SLOTS):
+            values[f"copy.slot.{name.replace(' ', '_')}"] = mean(attention_mass(pattern, facts, slot).cpu().numpy())

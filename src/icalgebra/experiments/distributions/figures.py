@@ -1,0 +1,42 @@
+"""Figure 3c, Table 2: accuracy on the five distributions, cancel and associate pure and embedded."""
+
+from __future__ import annotations
+
+from matplotlib.figure import Figure
+
+from icalgebra.plotting import COLOURS, axes, legend_below, line, published
+from icalgebra.results import Result
+
+TITLES = {
+    "copy": "copy",
+    "commute": "commute",
+    "identity": "identity",
+    "cancel": "cancel (pure)",
+    "cancel_embedded": "cancel (embedded)",
+    "associate": "associate (pure)",
+    "associate_embedded": "associate (embedded)",
+}
+
+
+def by_distribution(result: Result) -> Figure:
+    """One panel a distribution: model, ceiling, and the published table."""
+    table = published()["table_2"]
+    figure, panels = axes(2, 4, (9.4, 5.0), sharex=True, sharey=True)
+    for panel, (name, title) in zip(panels.flat, TITLES.items()):
+        line(panel, result.curves[f"ceiling.{name}"], COLOURS["ceiling"], "ceiling")
+        line(panel, result.curves[f"model.{name}"], COLOURS["model"], "model", marker="o", markersize=3)
+        if name in table:
+            panel.plot(
+                table["facts"], table[name], "--", color=COLOURS["published"], linewidth=1, label="published model"
+            )
+        panel.set(title=title, xscale="log", ylim=(0, 102))
+        panel.set_xticks([5, 10, 25, 50, 100, 200], ["5", "10", "25", "50", "100", "200"])
+        panel.minorticks_off()
+    panels.flat[-1].axis("off")
+    for panel in (*panels[-1], panels[0][-1]):
+        panel.set_xlabel("facts, the query included")
+    panels[0][-1].tick_params(labelbottom=True)
+    for panel in panels[:, 0]:
+        panel.set_ylabel("accuracy (%)")
+    legend_below(figure, panels)
+    return figure

@@ -1,0 +1,67 @@
+"""Accuracy on the five distributions (C3, Table 2), cancel and associate both pure (as published) and embedded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from icalgebra.data.distributions import check_request, sample
+from icalgebra.errors import InputError
+from icalgebra.experiments.shared.loaded_model import LoadedModel, result_about
+from icalgebra.experiments.shared.predictor_comparison import some_within_reach
+from icalgebra.language.sequences import Sequences
+from icalgebra.language.world import World
+from icalgebra.model.accuracy import accuracy_estimate, evaluation_stream, hits
+from icalgebra.oracle import credit, posterior
+from icalgebra.oracle.posteriors import Query
+from icalgebra.results import Curve, Result
+from icalgebra.statistics import Estimate
+
+# What the best guesser is told of the query: that its cell and the reverse were held out, or nothing.
+QUERIES: dict[str, Query] = {
+    "copy": "train",
+    "commute": "train",
+    "identity": "holdout",
+    "cancel": "holdout",
+    "associate": "holdout",
+    "cancel_embedded": "holdout",
+    "associate_embedded": "holdout",
+}
+
+
+def run(tier: str, seed: int, loaded: LoadedModel, n: int, facts: tuple[int, ...]) -> Result:
+    facts = some_within_reach(facts, loaded)
+    values: dict[str, Estimate] = {}
+    curves: dict[str, Curve] = {}
+    for name, query in QUERIES.items():
+        asked = {k: sample(name, n, k, seed, loaded.world, stream=evaluation_stream(name))
+                 for k in possible(name, facts, loaded.world)}  # fmt: skip
+        model = [accuracy_estimate(hits(loaded.predictor, sequences)) for sequences in asked.values()]
+        ceiling = [accuracy_estimate(_best_guesses(sequences, query)) for sequences in asked.values()]
+        curves |= {
+            f"model.{name}": Curve.from_estimates(asked, model),
+            f"ceiling.{name}": Curve.from_estimates(asked, ceiling),
+        }
+        values |= {f"{name}.k{k}": estimate for k, estimate in zip(asked, model, strict=True)}
+        values |= {f"ceiling.{name}.k{k}": estimate for k, estimate in zip(asked, ceiling, strict=True)}
+    config = {"n": n, "facts": list(facts)}
+    return result_about(loaded, "distributions", tier, seed, config, values, curves)
+
+
+def possible(name: str, facts: Sequence[int], world: World) -> list[int]:
+    """The numbers of facts that a distribution can have: cancel needs as many as a structure has elements."""
+    found, reasons = [], []
+    for k in facts:
+        try:
+            check_request(name, k, world)
+            found.append(k)
+        except InputError as reason:
+            reasons.append(reason)
+    if reasons and not found:
+        raise reasons[-1]
+    return found
+
+
+def _best_guesses(sequences: Sequences, query: Query) -> np.ndarray:
+    return credit(posterior(sequences.prompts, sequences.world, query), sequences.answers)

@@ -1,0 +1,112 @@
+"""The course of a training run: its evaluations, its loss, and who had which role when; plain values in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from icalgebra.errors import InputError
+from icalgebra.interp.heads import ROLES, Head, RoleScores, head_name, role_scores
+from icalgebra.model.checkpoints import WEIGHTS, by_step, is_shipped, sound_models
+from icalgebra.model.transformer import Transformer
+from icalgebra.results import Curve
+from icalgebra.train.config import TrainConfig
+from icalgebra.train.loop import Record
+from icalgebra.train.run import RunFolder
+
+Scores = dict[str, RoleScores]
+
+
+@dataclass(frozen=True)
+class RoleHistory:
+    """One role through training: the head that has it most at the end, and whoever had it most at the time."""
+
+    head: str
+    own: Curve
+    best: Curve
+    heads: list[str]
+
+
+@dataclass(frozen=True)
+class TrainingHistory:
+    config: TrainConfig
+    steps: list[int]  # of the evaluations
+    values: dict[str, list[float]]  # every evaluation by its name
+    loss: list[list[float]]  # of training: step, nats a token
+    roles: dict[str, RoleHistory]
+
+    def to_dict(self) -> dict[str, Any]:
+        roles = {
+            role: {**vars(found), "own": vars(found.own), "best": vars(found.best)}
+            for role, found in self.roles.items()
+        }
+        return {**vars(self), "config": self.config.to_dict(), "roles": roles}
+
+    @staticmethod
+    def from_dict(plain: dict[str, Any]) -> TrainingHistory:
+        roles = {
+            role: RoleHistory(**{**found, "own": Curve(**found["own"]), "best": Curve(**found["best"])})
+            for role, found in plain["roles"].items()
+        }
+        return TrainingHistory(**{**plain, "config": TrainConfig.from_dict(plain["config"]), "roles": roles})
+
+
+def training_history(config: TrainConfig, records: Sequence[Record], scores: Mapping[int, Scores]) -> TrainingHistory:
+    """From the records of metrics.jsonl, and the role scores at some steps."""
+    evaluations = [record for record in records if record["kind"] == "evaluation"]
+    if not evaluations:
+        raise InputError("the run has not been evaluated yet")
+    names = [name for name, value in evaluations[-1].items() if isinstance(value, float)]
+    return TrainingHistory(
+        config=config,
+        steps=[record["step"] for record in evaluations],
+        values={name: [record[name] for record in evaluations] for name in names},
+        loss=[[record["step"], record["loss"]] for record in records if record["kind"] == "train"],
+        roles=_role_courses(dict(scores)),
+    )
+
+
+def load_training_history(
+    source: str | Path, n: int, n_facts: int, seed: int, device: str | torch.device
+) -> TrainingHistory:
+    """A run folder, whose checkpoints tell the roles (log-spaced ones come with --ladder); or a shipped model."""
+    folder = WEIGHTS / source if is_shipped(str(source)) else Path(source)
+    if not (folder / "config.json").is_file() or not (folder / "metrics.jsonl").is_file():
+        raise InputError(f"{source} is no run folder: it needs config.json and metrics.jsonl")
+    run = RunFolder(folder, TrainConfig.load(folder / "config.json"))
+    scores = {
+        checkpoint.step: measured_roles(checkpoint.model(device), run.config, n, n_facts, seed)
+        for checkpoint in sound_models(by_step(run.checkpoints).values())
+    }
+    return training_history(run.config, run.records(), scores)
+
+
+@torch.no_grad()
+def measured_roles(model: Transformer, config: TrainConfig, n: int, n_facts: int, seed: int) -> Scores:
+    """The scores of all roles; none where the model's world cannot ask for them."""
+    was_training = model.training
+    model.eval()
+    try:
+        return role_scores(model, config.world, n, min(n_facts, config.n_facts), seed)
+    except InputError:
+        return {}
+    finally:
+        model.train(was_training)
+
+
+def _role_courses(scores: dict[int, Scores]) -> dict[str, RoleHistory]:
+    steps = [step for step in sorted(scores) if scores[step]]
+    if not steps:
+        return {}
+    return {role: _role_course(steps, [scores[step][role] for step in steps]) for role in ROLES}
+
+
+def _role_course(steps: list[int], found: list[RoleScores]) -> RoleHistory:
+    last: Head = found[-1].best
+    own = Curve.from_estimates(steps, [scores.score(last) for scores in found])
+    best = Curve.from_estimates(steps, [scores.score(scores.best) for scores in found])
+    return RoleHistory(head_name(last), own, best, [head_name(scores.best) for scores in found])

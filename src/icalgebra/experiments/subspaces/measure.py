@@ -1,0 +1,252 @@
+"""Subspaces (L2, L3): does a subspace carry the closure set, and another one the elimination set?
+
+Counterfactual pairs (counterfactuals.py) say what a run should answer if it had another run's closure or elimination
+set; a subspace of the final attention output is fitted to make it so, and judged on fresh pairs. Controls: random
+subspaces of the same size, the principal directions of the differences between the two runs, the whole space, a
+subspace fitted to shuffled targets, and the base run left alone. The sweep puts subspaces of many sizes at every
+layer's attention output, MLP output and residual stream.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from icalgebra.data.distributions import sample
+from icalgebra.experiments.shared.estimates import across_seeds, boolean_estimate, point_estimate
+from icalgebra.experiments.shared.loaded_model import LoadedModel, result_about
+from icalgebra.experiments.shared.subspace_fits import (
+    KINDS,
+    Plan,
+    Setting,
+    flag_name,
+    last_attention,
+    main_fit,
+    prepare,
+)
+from icalgebra.interp.last_token_cache import top_variable
+from icalgebra.interp.lens import head_results
+from icalgebra.interp.subspaces import (
+    COMPONENTS,
+    Fit,
+    PairRuns,
+    fit,
+    hits,
+    overlap,
+    predictions,
+    principal_basis,
+    random_bases,
+    share_inside,
+    site_name,
+)
+from icalgebra.model.accuracy import accuracy_estimate
+from icalgebra.results import Curve, Result
+from icalgebra.statistics import Estimate, mean
+
+Values = dict[str, Estimate]
+SIDES = ("left", "right")
+N_RANDOM = 8  # random subspaces behind each control
+
+
+def run(tier: str, seed: int, loaded: LoadedModel, **settings: Any) -> Result:
+    plan = Plan.for_model(loaded, seed, **settings)
+    prepared = {(kind, identity): prepare(loaded, kind, identity, plan, keys=not identity)
+                for kind in KINDS for identity in (False, True)}  # fmt: skip
+    fits = {key: main_fit(loaded, setting, plan) for key, setting in prepared.items()}
+    bases = {key: found.basis(plan.size) for key, found in fits.items()}
+    plain = {kind: prepared[kind, False] for kind in KINDS}
+    values: Values = {"holdout.not_identity": _not_identity(loaded, plan)}
+    for (kind, identity), setting in prepared.items():
+        values |= _accuracy(loaded, kind, identity, setting, bases[kind, identity], plan)
+        values |= _controls(loaded, f"{kind}.{flag_name(identity)}", setting, bases[kind, identity], plan)
+    for kind, setting in plain.items():
+        values |= _shuffled(loaded, kind, setting, plan)
+        values |= _failures(loaded, kind, prepared[kind, True], bases[kind, True])
+    values |= _cross(loaded, plain, bases["closure", False], bases["elimination", False])
+    values |= _sides(loaded, bases["elimination", False], plain["elimination"], plan)
+    values |= _heads(loaded, plain["closure"].test, {kind: bases[kind, False] for kind in KINDS}, plan)
+    heads = _heads_inside(values)
+    values["several_heads"] = boolean_estimate(len(heads["elimination"]) > 1, 1)
+    swept = {kind: _sweep(loaded, kind, setting, plan) for kind, setting in plain.items()}
+    return result_about(
+        loaded, "subspaces", tier, seed,
+        config=asdict(plan),
+        values=values | swept["closure"].values | swept["elimination"].values,
+        curves={f"{kind}.{flag_name(identity)}": _curve(found) for (kind, identity), found in fits.items()},
+        details={"sweep": {kind: found.table for kind, found in swept.items()},
+                 "best_size": {kind: found.best_size for kind, found in swept.items()},
+                 "heads": heads, "d_model": loaded.model.config.d_model},
+    )  # fmt: skip
+
+
+def _curve(found: Fit) -> Curve:
+    return Curve.from_hits(np.stack([seen[:, 0] for seen in found.watched], 1), found.steps)
+
+
+def _hits(loaded: LoadedModel, runs: PairRuns, basis: Tensor) -> np.ndarray:
+    return hits(loaded.model, runs, last_attention(loaded), basis)[:, 0]
+
+
+def _not_identity(loaded: LoadedModel, plan: Plan) -> Estimate:
+    """The share of hold-out queries that are not identity facts: the paper's dotted line."""
+    holdout = sample("holdout", plan.n_line, plan.n_facts, plan.seed, loaded.world, stream="subspaces/holdout")
+    return accuracy_estimate(~holdout.identity_queries())
+
+
+# --- at the final attention output ------------------------------------------------------------------------------------
+
+
+def _accuracy(loaded: LoadedModel, kind: str, identity: bool, setting: Setting, basis: Tensor, plan: Plan) -> Values:
+    """Interchange accuracy on fresh pairs, for every seed and for all of them together."""
+    reached = [_hits(loaded, setting.test, basis)]
+    for place in range(1, plan.n_seeds):
+        other = plan.of_seed(place)
+        again = prepare(loaded, kind, identity, other)
+        reached.append(_hits(loaded, again.test, main_fit(loaded, again, other).basis(plan.size)))
+    name, by_seed = f"{kind}.{flag_name(identity)}", [accuracy_estimate(hit) for hit in reached]
+    return {name: across_seeds(by_seed), **{f"{name}.seed.{i}": estimate for i, estimate in enumerate(by_seed)}}
+
+
+def _controls(loaded: LoadedModel, name: str, setting: Setting, basis: Tensor, plan: Plan) -> Values:
+    model, site, test = loaded.model, last_attention(loaded), setting.test
+    whole = torch.eye(basis.shape[1], device=basis.device)[None]
+    random = hits(model, test, site, random_bases(model.unembedding, plan.size, N_RANDOM, plan.seed))
+    answered = {
+        part: top_variable(getattr(test, part).logits[:, : model.config.n_variables]) for part in ("source", "base")
+    }
+    predicted = predictions(model, test, site, basis)[:, 0]
+    return {
+        f"{name}.still_base": accuracy_estimate(predicted == setting.fresh.base.answers),
+        f"{name}.becomes_source": accuracy_estimate(predicted == setting.fresh.source.answers),
+        f"{name}.train": accuracy_estimate(_hits(loaded, setting.train, basis)),
+        f"{name}.random": accuracy_estimate(random.mean(axis=1)),
+        f"{name}.principal": accuracy_estimate(_hits(loaded, test, principal_basis(setting.train, site, plan.size))),
+        f"{name}.whole": accuracy_estimate(_hits(loaded, test, whole)),
+        f"{name}.unchanged": accuracy_estimate(answered["base"] == setting.fresh.targets),
+        f"{name}.source_right": accuracy_estimate(answered["source"] == setting.fresh.source.answers),
+        f"{name}.base_right": accuracy_estimate(answered["base"] == setting.fresh.base.answers),
+    }
+
+
+def _shuffled(loaded: LoadedModel, kind: str, setting: Setting, plan: Plan) -> Values:
+    """A fit to the targets of other pairs: how far a subspace of this size can be bent, on its pairs and fresh ones."""
+    train, test = (_with_other_targets(runs, plan.seed) for runs in (setting.train, setting.test))
+    basis = fit(
+        loaded.model, train, last_attention(loaded), (plan.size,), steps=plan.steps, seed=plan.seed
+    ).basis(plan.size)  # fmt: skip
+    return {
+        f"{kind}.no_identity.shuffled": accuracy_estimate(_hits(loaded, test, basis)),
+        f"{kind}.no_identity.shuffled_train": accuracy_estimate(_hits(loaded, train, basis)),
+    }
+
+
+def _with_other_targets(runs: PairRuns, seed: int) -> PairRuns:
+    order = torch.randperm(len(runs), generator=torch.Generator().manual_seed(seed))
+    return replace(runs, targets=runs.targets[order.to(runs.targets.device)])
+
+
+def _failures(loaded: LoadedModel, kind: str, setting: Setting, basis: Tensor) -> Values:
+    """Failures of a subspace where identity facts are allowed: how many are identity cases, and of which sort."""
+    hit, cases = _hits(loaded, setting.test, basis), setting.fresh.identity_cases
+    any_case = np.any(list(cases.values()), axis=0)
+    values = {f"{kind}.pairs_identity": accuracy_estimate(any_case)}
+    if not hit.all():
+        values[f"{kind}.failures_identity"] = accuracy_estimate(any_case[~hit])
+    for name, rows in {**cases, "none": ~any_case}.items():
+        if rows.any():
+            values[f"{kind}.case.{name}"] = accuracy_estimate(hit[rows])
+    return values
+
+
+def _cross(loaded: LoadedModel, settings: dict[str, Setting], closure: Tensor, elimination: Tensor) -> Values:
+    """Each subspace in the other's place, and how much of one lies in the other."""
+    d, size = closure.shape[1:]
+    return {
+        "cross.closure_for_elimination": accuracy_estimate(_hits(loaded, settings["elimination"].test, closure)),
+        "cross.elimination_for_closure": accuracy_estimate(_hits(loaded, settings["closure"].test, elimination)),
+        "overlap": point_estimate(overlap(closure[0], elimination[0]), size),
+        "overlap.random": point_estimate(size / d, size),
+    }
+
+
+def _sides(loaded: LoadedModel, both: Tensor, pairs_of_both: Setting, plan: Plan) -> Values:
+    """Subspaces for eliminations by the row, by the column and by both, each tried on the pairs of each."""
+    settings = {side: prepare(loaded, f"{side} elimination", False, replace(plan, n=plan.n_sides)) for side in SIDES}
+    bases = {side: main_fit(loaded, setting, plan).basis(plan.size) for side, setting in settings.items()}
+    runs = {"both": pairs_of_both.test, **{side: setting.test for side, setting in settings.items()}}
+    return {
+        f"sides.{fitted}_on_{tried}": accuracy_estimate(_hits(loaded, pairs, basis))
+        for fitted, basis in {"both": both, **bases}.items()
+        for tried, pairs in runs.items()
+    }
+
+
+def _heads(loaded: LoadedModel, runs: PairRuns, bases: dict[str, Tensor], plan: Plan) -> Values:
+    """The share of every final-layer head's output (of what varies of it) inside the subspaces and a random one."""
+    outputs, layer = head_results(loaded.model, runs.source)[:, -1].detach(), loaded.model.config.n_layers - 1
+    bases = {**bases, "random": random_bases(outputs, plan.size, 1, plan.seed)}
+    inside = {name: share_inside(outputs, basis[0]).cpu().numpy() for name, basis in bases.items()}
+    return {
+        f"head.{layer}.{head}.{name}": mean(shares[:, head])
+        for name, shares in inside.items()
+        for head in range(shares.shape[1])
+    }
+
+
+def _heads_inside(values: Values) -> dict[str, list[str]]:
+    """The heads with more than twice as much inside a subspace as inside a random one, the fullest first."""
+    names = [
+        key.removeprefix("head.").removesuffix(".random")
+        for key in values
+        if key.endswith(".random") and "head." in key
+    ]
+
+    def inside(name: str, kind: str) -> float:
+        return values[f"head.{name}.{kind}"].value
+
+    found = {kind: [name for name in names if inside(name, kind) > 2 * inside(name, "random")] for kind in KINDS}
+    ranked = {kind: sorted(heads, key=lambda name: -inside(name, kind)) for kind, heads in found.items()}
+    return {**ranked, "both": [name for name in names if all(name in heads for heads in found.values())]}
+
+
+# --- the sweep ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Accuracies, also as a table by component, layer and size; the best size at the input of the last attention."""
+
+    values: Values
+    table: dict[str, dict[str, list[float]]]
+    best_size: int | None
+
+
+def sweep_sites(n_layers: int, sites: str) -> list[tuple[str, int]]:
+    """`last`: the final attention output, the MLP output behind it, and its input; `all` components and layers."""
+    if sites == "last":
+        return [("attention", n_layers - 1), ("MLP", n_layers - 1), ("residual", max(0, n_layers - 2))]
+    return [(component, layer) for component in COMPONENTS for layer in range(n_layers)]
+
+
+def _sweep(loaded: LoadedModel, kind: str, setting: Setting, plan: Plan) -> Sweep:
+    model, train, n_layers = loaded.model, setting.train[: plan.n_sweep], loaded.model.config.n_layers
+    values: Values = {}
+    best_size = None
+    table: dict[str, dict[str, list[float]]] = {component: {} for component in COMPONENTS}
+    for component, layer in sweep_sites(n_layers, plan.sites):
+        site = site_name(component, layer)
+        found = fit(model, train, site, plan.sizes, steps=plan.steps_sweep, seed=plan.seed)
+        hit = hits(model, setting.test, site, found.bases)
+        values |= {
+            f"sweep.{kind}.{component}.{layer}.{k}": accuracy_estimate(hit[:, i]) for i, k in enumerate(plan.sizes)
+        }
+        table[component][str(layer)] = hit.mean(0).tolist()
+        if (component, layer) == ("residual", n_layers - 2):
+            # The size is chosen on one half of the fresh pairs and judged on the other.
+            chosen, half = int(hit[: len(hit) // 2].mean(0).argmax()), len(hit) // 2
+            values[f"{kind}.input_of_last"], best_size = accuracy_estimate(hit[half:, chosen]), plan.sizes[chosen]
+    return Sweep(values, table, best_size)

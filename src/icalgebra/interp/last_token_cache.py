@@ -1,0 +1,221 @@
+"""The last position of a run, and how to go on from there after a change.
+
+A change at the last position moves nothing but the last position: earlier tokens do not see it. So a changed run needs
+no forward pass. It resumes from the residual stream of the last token and the keys and values of the earlier ones:
+
+    run = cache_last_token(model, tokens, keys=True)                                      # one forward pass
+    resume(model, run, {"blocks.2.attn.hook_z": change}, variants=8)           # [n, 8, d_vocab], a few small products
+
+A change gets values with an axis of variants behind the batch and may treat each differently: all heads of a layer, all
+doses of a direction, all sizes of a subspace go through in one batch. Until the first change the axis has length one,
+[n, 1, …], since nothing differs yet; the change spreads it. Gradients flow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from icalgebra.errors import InputError
+from icalgebra.interp.hooks import Change, cached
+from icalgebra.model.transformer import Block, Transformer, rotate
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+
+RESUMABLE = ("hook_resid_pre", "attn.hook_z", "hook_attn_out", "hook_resid_mid", "hook_mlp_out", "hook_resid_post")
+
+
+@dataclass(frozen=True)
+class LastTokenCache:
+    """What a run leaves at its last position, by layer; keys and values of the earlier positions where asked for."""
+
+    resid_pre: Float[Tensor, "n n_layers d_model"]
+    z: Float[Tensor, "n n_layers n_heads d_head"]
+    attn_out: Float[Tensor, "n n_layers d_model"]
+    resid_final: Float[Tensor, "n d_model"]
+    logits: Float[Tensor, "n d_vocab"]
+    pattern: Float[Tensor, "n n_layers n_heads T"] | None = None
+    keys: list[Tensor] = field(default_factory=list)  # a layer each, [n, n_heads, T−1, d_head]
+    values: list[Tensor] = field(default_factory=list)
+    length: int = 0
+
+    def __len__(self) -> int:
+        return len(self.logits)
+
+    @property
+    def mlp_out(self) -> Float[Tensor, "n n_layers d_model"]:
+        after = torch.cat([self.resid_pre[:, 1:], self.resid_final[:, None]], dim=1)
+        return after - self.resid_pre - self.attn_out
+
+    def __getitem__(self, rows: Any) -> LastTokenCache:
+        """The runs of some rows."""
+        return LastTokenCache(**{f.name: _rows_of(getattr(self, f.name), rows) for f in fields(self)})
+
+
+def _rows_of(value: Any, rows: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value[rows]
+    return [item[rows] for item in value] if isinstance(value, list) else value
+
+
+@torch.no_grad()
+def cache_last_token(
+    model: Transformer, tokens: Int[Tensor, "n T"], *, keys: bool = False, pattern: bool = False
+) -> LastTokenCache:
+    """One run, of whose last layer only the last position is computed."""
+    cos, sin = model.angles(tokens.shape[1], None)
+    x = model.hook_embed(model.embedded(tokens))
+    kept: dict[str, list[Tensor]] = {name: [] for name in ("resid_pre", "z", "pattern", "keys", "values")}
+    for layer in range(model.config.n_layers):
+        last = x[:, -1:].clone()
+        x, past_k, past_v = _pass(model, layer, x, cos, sin)
+        z, weights = attend(blocks(model)[layer], last, past_k, past_v, cos[-1:], sin[-1:])
+        kept["resid_pre"].append(last[:, 0])
+        kept["z"].append(z[:, 0])
+        kept["pattern"] += [weights[:, :, 0]] if pattern else []
+        kept["keys"] += [past_k] if keys else []
+        kept["values"] += [past_v] if keys else []
+    return _finish(model, kept, tokens.shape[1])
+
+
+def _pass(model: Transformer, layer: int, x: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The residual stream behind a layer, and the layer's keys and values before the last position."""
+    block, name = blocks(model)[layer], f"blocks.{layer}.attn."
+    if layer < model.config.n_layers - 1:
+        with cached(model, f"{name}hook_rot_k", f"{name}hook_v") as cache:
+            x = block(x, cos, sin, None)
+        k, v = cache[f"{name}hook_rot_k"], cache[f"{name}hook_v"]
+    else:
+        normed, heads = block.ln1(x), (block.attn.n_heads, block.attn.d_head)
+        k = rotate(block.attn.k(normed).unflatten(-1, heads), cos, sin)
+        v = block.attn.v(normed).unflatten(-1, heads)
+    return x, k[:, :-1].transpose(1, 2), v[:, :-1].transpose(1, 2)
+
+
+def _finish(model: Transformer, kept: dict[str, list[Tensor]], length: int) -> LastTokenCache:
+    resid_pre, z = torch.stack(kept["resid_pre"], 1), torch.stack(kept["z"], 1)
+    attn_out = torch.stack([block.attn.o(z[:, i].flatten(1)) for i, block in enumerate(blocks(model))], 1)
+    middle, last = resid_pre[:, -1] + attn_out[:, -1], blocks(model)[-1]
+    final = middle + last.mlp(last.ln2(middle))
+    return LastTokenCache(
+        resid_pre=resid_pre,
+        z=z,
+        attn_out=attn_out,
+        resid_final=final,
+        logits=F.linear(model.ln_final(final), model.unembedding),
+        pattern=torch.stack(kept["pattern"], 1) if kept["pattern"] else None,
+        keys=kept["keys"],
+        values=kept["values"],
+        length=length,
+    )
+
+
+def blocks(model: Transformer) -> list[Block]:
+    return cast(list[Block], list(model.blocks))
+
+
+def attend(
+    block: Block,
+    x: Float[Tensor, "n variants d_model"],
+    past_k: Float[Tensor, "n n_heads past d_head"],
+    past_v: Float[Tensor, "n n_heads past d_head"],
+    cos: Tensor,
+    sin: Tensor,
+) -> tuple[Float[Tensor, "n variants n_heads d_head"], Float[Tensor, "n n_heads variants T"]]:
+    """The last position looks back: every variant of it sees the same past, and itself. Head outputs and pattern."""
+    attn = block.attn
+    q, k, v = attn.queries_keys_values(block.ln1(x))
+    q, k = rotate(q, cos, sin).transpose(1, 2), rotate(k, cos, sin).transpose(1, 2)
+    own = (q * k).sum(-1, keepdim=True)
+    weights = (torch.cat([q @ past_k.transpose(2, 3), own], dim=-1) * attn.d_head**-0.5).softmax(-1)
+    z = weights[..., :-1] @ past_v + weights[..., -1:] * v.transpose(1, 2)
+    return z.transpose(1, 2), weights
+
+
+def resume(
+    model: Transformer, run: LastTokenCache, changes: Mapping[str, Change], variants: int = 1
+) -> Float[Tensor, "n variants d_vocab"]:
+    """The logits at the last position if the named points had other values there."""
+    first = min((_layer_of(name) for name in changes), default=model.config.n_layers - 1)
+    cos, sin = (part[-1:] for part in model.angles(run.length, None))
+    x = run.resid_pre[:, first, None]
+    for layer in range(first, model.config.n_layers):
+        block = blocks(model)[layer]
+
+        def at(name: str, value: Tensor, layer: int = layer) -> Tensor:
+            change = changes.get(f"blocks.{layer}.{name}")
+            return value if change is None else change(value)
+
+        x = at("hook_resid_pre", x)
+        if layer == first and f"blocks.{layer}.hook_resid_pre" not in changes:
+            z = run.z[:, layer, None]  # nothing has moved yet
+        else:
+            z, _ = attend(block, x, *_past(run, layer), cos, sin)
+        x = at("hook_resid_mid", x + at("hook_attn_out", block.attn.o(at("attn.hook_z", z).flatten(-2))))
+        x = at("hook_resid_post", x + at("hook_mlp_out", block.mlp(block.ln2(x))))
+    return F.linear(model.ln_final(x), model.unembedding).expand(-1, variants, -1)
+
+
+def resumable(name: str) -> bool:
+    return name.startswith("blocks.") and name.split(".", 2)[2] in RESUMABLE
+
+
+def _layer_of(name: str) -> int:
+    if not resumable(name):
+        raise InputError(f"a run cannot be resumed at {name}; it can at blocks.L. {', '.join(RESUMABLE)}")
+    return int(name.split(".")[1])
+
+
+def _past(run: LastTokenCache, layer: int) -> tuple[Tensor, Tensor]:
+    if not run.keys:
+        raise InputError("this change reaches a later attention: trace the run with keys=True")
+    return run.keys[layer], run.values[layer]
+
+
+def batch_size(model: Transformer, length: int = 1000) -> int:
+    """Sequences of so many tokens at a time: enough for the machine, few enough for its memory."""
+    tokens = 8000 if model.unembedding.device.type == "cpu" else 64_000
+    return max(1, tokens // length)
+
+
+def on_device(model: Transformer, tokens: np.ndarray) -> Int[Tensor, ...]:
+    return torch.as_tensor(np.ascontiguousarray(tokens), device=model.unembedding.device).long()
+
+
+def top_variable(logits: Float[Tensor, "... N"]) -> Int[np.ndarray, ...]:
+    """The variable with the highest of all variables' logits; −1 where two share it, since a tie is no answer."""
+    highest = logits == logits.max(-1, keepdim=True).values
+    return torch.where(highest.sum(-1) == 1, logits.argmax(-1), -1).cpu().numpy()
+
+
+def chunks(n: int, size: int) -> Iterator[slice]:
+    """Rows 0 … n−1, a batch at a time."""
+    return (slice(begin, min(n, begin + size)) for begin in range(0, n, size))
+
+
+def cache_last_token_batched(
+    model: Transformer, prompts: np.ndarray, *, keys: bool = False, pattern: bool = False
+) -> LastTokenCache:
+    """The traces of any number of prompts, a batch at a time."""
+    parts = [
+        cache_last_token(model, on_device(model, prompts[rows]), keys=keys, pattern=pattern)
+        for rows in chunks(len(prompts), batch_size(model, prompts.shape[1]))
+    ]
+    return joined(parts)
+
+
+def joined(parts: list[LastTokenCache]) -> LastTokenCache:
+    """Traces as one."""
+    names = ("resid_pre", "z", "attn_out", "resid_final", "logits")
+    together: dict[str, Any] = {name: torch.cat([getattr(part, name) for part in parts]) for name in names}
+    together |= {name: [torch.cat(layer) for layer in zip(*(getattr(part, name) for part in parts))]
+                 for name in ("keys", "values")}  # fmt: skip
+    patterns = [part.pattern for part in parts if part.pattern is not None]
+    return LastTokenCache(**together, pattern=torch.cat(patterns) if patterns else None, length=parts[0].length)

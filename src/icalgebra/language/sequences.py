@@ -1,0 +1,111 @@
+"""Sequences: what a sampler returns, as frozen arrays.
+
+structures  C6 D3        places in world.pool, padded with −1
+assignment  h k c …      element -> variable, the structures' elements one after another, padded with −1
+tokens      ,hk=c,…      uint8 [n, 5k]; the last fact is the query
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from icalgebra.language.vocabulary import FACT_LENGTH, facts_of
+from icalgebra.language.world import World
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Int8, Integer, UInt8
+
+
+@dataclass(frozen=True, eq=False)
+class Sequences:
+    """n sequences of one distribution with their latents; rows start … start+n−1 of one stream."""
+
+    tokens: UInt8[np.ndarray, "n T"]
+    structures: Integer[np.ndarray, "n drawn"]
+    assignment: Integer[np.ndarray, "n elements"]
+    world: World
+    distribution: str
+    seed: int
+    stream: str
+    start: int = 0
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    @property
+    def n_facts(self) -> int:
+        """Facts a sequence, the query included."""
+        return self.tokens.shape[1] // FACT_LENGTH
+
+    @property
+    def prompts(self) -> UInt8[np.ndarray, "n prompt"]:
+        """Tokens up to the query's '=': what a predictor is given, [n, 5k−1]."""
+        return self.tokens[:, :-1]
+
+    @property
+    def answers(self) -> UInt8[np.ndarray, " n"]:
+        """The variable that answers each query."""
+        return self.tokens[:, -1]
+
+    @property
+    def facts(self) -> UInt8[np.ndarray, "n k 3"]:
+        """Left, right and answer of every fact, [n, k, 3]."""
+        return facts_of(self.tokens)
+
+    def texts(self) -> list[str]:
+        """As people write them: ,ab=c,de=f."""
+        return self.world.vocabulary.decode(self.tokens)
+
+    def __getitem__(self, rows: slice) -> Sequences:
+        begin, _, step = rows.indices(len(self))
+        if step != 1:
+            raise ValueError("take consecutive rows: a Sequences value is one stretch of a stream")
+        parts = {name: getattr(self, name)[rows] for name in ("tokens", "structures", "assignment")}
+        return replace(self, **parts, start=self.start + begin)
+
+    def structure_names(self, row: int) -> list[str]:
+        """What was drawn for a row, in the order of its variables' assignment."""
+        return [self.world.pool[i].name for i in self.structures[row] if i >= 0]
+
+    def groups_of_variables(self) -> Int8[np.ndarray, "n N"]:
+        """For every row and variable the place of its structure in that row's list, or −1, [n, N]."""
+        orders = np.array([s.order for s in self.world.pool] + [0])
+        places = np.full((len(self), self.world.n_variables), -1, dtype=np.int8)
+        ends = np.cumsum(orders[self.structures], axis=1)
+        rows, elements = np.nonzero(self.assignment >= 0)
+        places[rows, self.assignment[rows, elements]] = (elements[:, None] >= ends[rows]).sum(axis=1)
+        return places
+
+    def identity_variables(self) -> Bool[np.ndarray, "n N"]:
+        """For every row and variable whether it stands for the identity of its structure, bool [n, N]."""
+        orders = np.array([s.order for s in self.world.pool] + [0])
+        identities = np.array([-1 if s.identity is None else s.identity for s in self.world.pool] + [-1])
+        found = np.zeros((len(self), self.world.n_variables), dtype=bool)
+        offsets = np.zeros(len(self), dtype=np.int64)
+        for slot in self.structures.T:
+            rows = np.flatnonzero(identities[slot] >= 0)
+            found[rows, self.assignment[rows, offsets[rows] + identities[slot[rows]]]] = True
+            offsets += orders[slot]
+        return found
+
+    def identity_queries(self) -> Bool[np.ndarray, " n"]:
+        """For every row whether an operand of its query is the identity, bool [n]."""
+        operands = self.facts[:, -1, :2].astype(np.int64)
+        left, right = np.take_along_axis(self.identity_variables(), operands, axis=1).T
+        return left | right
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """One plain dictionary a sequence, for JSON lines."""
+        letters = self.world.vocabulary.variables
+        for row, text in enumerate(self.texts()):
+            yield {
+                "row": self.start + row,
+                "distribution": self.distribution,
+                "text": text,
+                "structures": self.structure_names(row),
+                "assignment": "".join(letters[v] for v in self.assignment[row] if v >= 0),
+            }

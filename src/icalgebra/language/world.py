@@ -1,0 +1,143 @@
+"""World: the generative process of sequences, as one frozen value.
+
+1. Draw an ordered list of structures that fit in the alphabet together (the draw rule below).
+2. Assign their elements to distinct variables, uniformly, with no identity on the reserved variable.
+3. Draw facts uniformly over all cells of all tables, so a structure weighs its order squared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from icalgebra.algebra.structures import Structure, structure
+from icalgebra.errors import InputError, unknown
+from icalgebra.language.vocabulary import Vocabulary
+
+PAPER_STRUCTURES = ("C3", "C4", "C5", "C6", "C7", "C8", "C9", "C10", "D3", "D4", "D5")
+DRAW_RULES = ("fit", "stop", "all")
+
+
+@dataclass(frozen=True)
+class World:
+    """The paper's world unless told otherwise.
+
+    structures  names, or Structure values of the user's own
+    p_mix       after each drawn structure another one is drawn with this probability
+    d2          the released code also draws D2, the text does not: True adds it
+    reserved    the variable that is never an identity, or None
+    draw        fit: uniformly among the structures that still fit, until none does (the released code)
+                stop: uniformly among all, ending at the first that does not fit
+                all: every listed structure once, in order; p_mix plays no part
+    """
+
+    structures: tuple[str | Structure, ...] = PAPER_STRUCTURES
+    n_variables: int = 16
+    p_mix: float = 0.7
+    d2: bool = False
+    reserved: str | None = "a"
+    draw: Literal["fit", "stop", "all"] = "fit"
+    vocabulary: Vocabulary = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        alone = isinstance(self.structures, str | Structure)
+        object.__setattr__(self, "structures", (self.structures,) if alone else tuple(self.structures))
+        object.__setattr__(self, "vocabulary", Vocabulary(self.n_variables))
+        if not 0.0 <= self.p_mix <= 1.0:
+            raise InputError(f"p_mix is a probability, not {self.p_mix}")
+        if self.draw not in DRAW_RULES:
+            raise InputError(f"draw must be one of {', '.join(DRAW_RULES)}, not {self.draw!r}")
+        if self.reserved is not None and (len(self.reserved) != 1 or self.reserved not in self.vocabulary.variables):
+            raise InputError(f"reserved must be one of {self.vocabulary.variables}, not {self.reserved!r}")
+        self._check_sizes()
+
+    def _check_sizes(self) -> None:
+        if not self.pool:
+            raise InputError("a world needs at least one structure")
+        largest = max(self.pool, key=lambda s: s.order)
+        if largest.order > self.n_variables:
+            raise InputError(
+                f"{largest.name} has {largest.order} elements but the alphabet has {self.n_variables} variables; "
+                f"give it at least {largest.order}"
+            )
+        total = sum(s.order for s in self.pool)
+        if self.draw == "all" and total > self.n_variables:
+            raise InputError(
+                f"the structures {', '.join(s.name for s in self.pool)} have {total} elements together but the "
+                f"alphabet has {self.n_variables} variables; give it at least {total}"
+            )
+        smallest = min(self.pool, key=lambda s: s.order)
+        if self.reserved is not None and smallest.order == 1 and smallest.identity is not None:
+            raise InputError(
+                f"{smallest.name} is nothing but an identity, which the reserved variable {self.reserved!r} "
+                "may not be; reserve none"
+            )
+
+    @cached_property
+    def pool(self) -> tuple[Structure, ...]:
+        """The structures that can be drawn."""
+        named = self.structures + (("D2",) if self.d2 and "D2" not in self.structures else ())
+        return tuple(item if isinstance(item, Structure) else structure(item) for item in named)
+
+    @property
+    def reserved_id(self) -> int:
+        """The reserved variable's token, or −1."""
+        return -1 if self.reserved is None else self.vocabulary.variables.index(self.reserved)
+
+    @cached_property
+    def max_mixture(self) -> int:
+        """The most structures one sequence can hold."""
+        return len(self.pool) if self.draw == "all" else self.n_variables // min(s.order for s in self.pool)
+
+    def mixtures(self) -> dict[tuple[int, ...], float]:
+        """Every ordered list of structures (as places in the pool) with its exact probability."""
+        if self.draw == "all":
+            return {tuple(range(len(self.pool))): 1.0}
+        found: dict[tuple[int, ...], float] = {}
+        self._extend((), self.n_variables, 1.0, found)
+        return found
+
+    def _extend(self, drawn: tuple[int, ...], room: int, p: float, found: dict[tuple[int, ...], float]) -> None:
+        """Distribute the probability p of going on from `drawn` over its continuations."""
+        fitting = [i for i, s in enumerate(self.pool) if s.order <= room]
+        choices = len(fitting) if self.draw == "fit" else len(self.pool)
+        ends = 1.0 if not fitting else (choices - len(fitting)) / choices
+        if ends and p:
+            found[drawn] = found.get(drawn, 0.0) + p * ends
+        for i in fitting:
+            each, longer = p / choices, (*drawn, i)
+            found[longer] = found.get(longer, 0.0) + each * (1.0 - self.p_mix)
+            if each * self.p_mix > 0:
+                self._extend(longer, room - self.pool[i].order, each * self.p_mix, found)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For configs and results: plain JSON values; own structures carry their table."""
+        values = {key: value for key, value in asdict(self).items() if key not in ("vocabulary", "structures")}
+        return {"structures": [_plain(item) for item in self.structures], **values}
+
+    @staticmethod
+    def from_dict(values: dict[str, Any]) -> World:
+        """What to_dict gave; an unknown key is an error."""
+        known = [item.name for item in fields(World) if item.init]
+        for key in values:
+            if key not in known:
+                raise unknown("field of a world", key, known)
+        items = tuple(_structure(item) for item in values.get("structures", PAPER_STRUCTURES))
+        return World(**{**values, "structures": items})
+
+
+def _plain(item: str | Structure) -> str | dict[str, Any]:
+    if isinstance(item, str):
+        return item
+    return {"name": item.name, "table": item.table.tolist(), "identity": item.identity}
+
+
+def _structure(item: str | dict[str, Any]) -> str | Structure:
+    """An identity that is not told is looked for."""
+    if isinstance(item, str):
+        return item
+    found = Structure.from_table(item["name"], np.array(item["table"]))
+    return replace(found, identity=item.get("identity", found.identity))

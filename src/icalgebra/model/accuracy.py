@@ -1,0 +1,82 @@
+"""Accuracy of any predictor on any distribution, with intervals, sliced by whatever the examples carry.
+
+A predictor maps tokens [n, 5k−1] to probabilities over the variables [n, N]. A zero row is "no answer"; a tie is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from icalgebra.data.distributions import sample
+from icalgebra.errors import InputError
+from icalgebra.language.sequences import Sequences
+from icalgebra.language.world import World
+from icalgebra.statistics import Estimate, proportion
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Integer
+
+Predictor = Callable[[np.ndarray], np.ndarray]
+
+
+def hits(predictor: Predictor, sequences: Sequences) -> Bool[np.ndarray, " n"]:
+    """Which queries the predictor answers, bool [n]."""
+    if hasattr(predictor, "parameters"):
+        raise InputError("this is a model; icalgebra.as_predictor(model) makes it a predictor")
+    scores, wanted = np.asarray(predictor(sequences.prompts)), (len(sequences), sequences.world.n_variables)
+    if scores.shape != wanted or np.isnan(scores).any():
+        raise InputError(
+            f"a predictor gives a number for every query and variable, {list(wanted)}; this one gave "
+            + ("NaN" if scores.shape == wanted else f"{list(scores.shape)}")
+        )
+    return strictly_best(scores, sequences.answers)
+
+
+def strictly_best(scores: Float[np.ndarray, "n N"], answers: Integer[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
+    """Whether the answer's score is above every other one: neither a tie nor a row without an answer counts."""
+    answer_column = np.asarray(answers, dtype=np.int64)[:, None]
+    own = np.take_along_axis(scores, answer_column, axis=1)[:, 0]
+    others = scores.copy()
+    np.put_along_axis(others, answer_column, -np.inf, axis=1)
+    return own > others.max(axis=1, initial=-np.inf)
+
+
+def accuracy(
+    predictor: Predictor,
+    name: str = "holdout",
+    n: int = 1000,
+    n_facts: int = 200,
+    seed: int = 0,
+    world: World | None = None,
+    *,
+    stream: str | None = None,
+) -> Estimate:
+    """Accuracy on n sequences of a distribution, taken from an evaluation stream unless told otherwise."""
+    sequences = sample(name, n, n_facts, seed, world, stream=evaluation_stream(name) if stream is None else stream)
+    return accuracy_estimate(hits(predictor, sequences))
+
+
+def by_slice(hit: np.ndarray, labels: Iterable[object]) -> dict[str, Estimate]:
+    """A breakdown: accuracy of the rows that share a label."""
+    names = np.array([str(label) for label in labels])
+    return {str(name): accuracy_estimate(hit[names == name]) for name in np.unique(names)}
+
+
+def query_structures(sequences: Sequences) -> list[str]:
+    """The structure each query belongs to: a label for by_slice."""
+    left = sequences.facts[:, -1, 0].astype(np.int64)
+    rows = np.arange(len(sequences))
+    places = sequences.groups_of_variables()[rows, left]
+    return [sequences.world.pool[i].name for i in sequences.structures[rows, places]]
+
+
+def accuracy_estimate(hit: np.ndarray) -> Estimate:
+    return proportion(float(np.sum(hit)), len(hit))
+
+
+def evaluation_stream(name: str) -> str:
+    """Evaluations never read what training reads."""
+    return f"eval/{name}"

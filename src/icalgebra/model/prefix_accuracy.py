@@ -1,0 +1,89 @@
+"""A model's accuracy against the number of facts, all numbers in one pass.
+
+The last query is asked after every wanted prefix at once. Each k gets a branch, ",xy=", that sees the first k−1 facts
+and itself, at the positions it would have there:
+
+    trunk   ,ab=c,de=f,gh=i,…            the context facts, causal, once
+    k=2     ,ab=c          ,xy=          a branch at positions 5…8
+    k=3     ,ab=c,de=f     ,xy=          a branch at positions 10…13
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from icalgebra.language.sequences import Sequences
+from icalgebra.language.vocabulary import EQUALS, FACT_LENGTH
+from icalgebra.model.accuracy import strictly_best
+from icalgebra.model.transformer import Transformer
+
+TOKENS_A_PASS = {"cpu": 8_192, "cuda": 131_072}  # what keeps each kind of device busy within its memory
+BRANCH = FACT_LENGTH - 1  # a query's tokens up to its '='
+
+
+def hits_by_facts(model: Transformer, sequences: Sequences, facts: Sequence[int]) -> np.ndarray:
+    """Which queries the model answers at each number of facts, bool [n, len(facts)]; k counts the query."""
+    if asks_every(sequences):
+        logits = logits_at_every_fact(model, sequences.tokens)[:, np.array(facts) - 1]
+        truth = sequences.facts[:, np.array(facts) - 1, 2]
+    else:
+        logits = logits_after_prefixes(model, sequences.prompts, facts)
+        truth = np.repeat(sequences.answers[:, None], len(facts), axis=1)
+    return strictly_best(logits.reshape(truth.size, -1), truth.ravel()).reshape(truth.shape)
+
+
+def asks_every(sequences: Sequences) -> bool:
+    """Of training sequences every fact is a query to those before it; of all others the last query is asked."""
+    return sequences.distribution == "train"
+
+
+def logits_after_prefixes(model: Transformer, prompts: np.ndarray, facts: Sequence[int]) -> np.ndarray:
+    """Logits of the variables for the last query as the k-th fact, [n, len(facts), N]; prompts [n, 5K−1], k <= K."""
+    n_trunk = (max(facts) - 1) * FACT_LENGTH
+    positions, mask = _layout(n_trunk, facts)
+    query = prompts[:, -BRANCH:]
+    tokens = np.concatenate([prompts[:, :n_trunk], np.tile(query, (1, len(facts)))], axis=1)
+    return _variable_logits(model, tokens, slice(n_trunk + EQUALS, None, BRANCH), positions, mask)
+
+
+def logits_at_every_fact(model: Transformer, tokens: np.ndarray, slot: int = EQUALS) -> np.ndarray:
+    """Logits of the variables at one slot of every fact, its '=' unless told, [n, k, N]: an ordinary pass."""
+    return _variable_logits(model, tokens[:, :-1], slice(slot, None, FACT_LENGTH))
+
+
+def logits_at_positions(model: Transformer, prompts: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """Logits of the variables for the last query when the tokens stand at other positions, [n, N]."""
+    return _variable_logits(model, prompts, slice(-1, None), torch.from_numpy(positions))[:, 0]
+
+
+def _layout(n_trunk: int, facts: Sequence[int]) -> tuple[Tensor, Tensor]:
+    """Positions [T] and mask [T, T] of a trunk followed by one branch for each number of facts."""
+    starts = (torch.tensor(facts) - 1).repeat_interleave(BRANCH) * FACT_LENGTH
+    trunk = torch.arange(n_trunk)
+    branch = torch.arange(len(facts)).repeat_interleave(BRANCH)
+    within = torch.arange(BRANCH).repeat(len(facts))
+    mask = torch.zeros(n_trunk + len(branch), n_trunk + len(branch), dtype=torch.bool)
+    mask[:n_trunk, :n_trunk] = trunk <= trunk[:, None]
+    mask[n_trunk:, :n_trunk] = trunk < starts[:, None]
+    mask[n_trunk:, n_trunk:] = (branch == branch[:, None]) & (within <= within[:, None])
+    return torch.cat([trunk, starts + within]), mask
+
+
+@torch.inference_mode()
+def _variable_logits(
+    model: Transformer, tokens: np.ndarray, places: slice, positions: Tensor | None = None, mask: Tensor | None = None
+) -> np.ndarray:
+    """Logits of the variables at some places of every row, in batches that fit the device."""
+    device, n_variables = model.unembedding.device, model.config.n_variables
+    rows = max(1, TOKENS_A_PASS.get(device.type, TOKENS_A_PASS["cpu"]) // tokens.shape[1])
+    positions, mask = (None if given is None else given.to(device) for given in (positions, mask))
+    parts = []
+    for begin in range(0, len(tokens), rows):
+        batch = torch.from_numpy(np.ascontiguousarray(tokens[begin : begin + rows])).to(device).long()
+        logits = model(batch, positions=positions, mask=mask)[:, places, :n_variables]
+        parts.append(logits.float().cpu().numpy())
+    return np.concatenate(parts)

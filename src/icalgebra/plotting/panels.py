@@ -1,0 +1,97 @@
+"""Panels that several figures share: tables of heads as heat maps, tables of shares, attention over a sequence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from icalgebra.language.vocabulary import FACT_LENGTH
+from icalgebra.plotting import legend_below
+
+VISIBLE, WRITTEN_OUT = 0.002, 0.1  # attention on a fact that is drawn, and that is named
+SLOT_COLOURS = ("#9aa5b1", "#c7b299", "#8d6cab", "#4c9f70", "#d9822b")
+SLOT_NAMES = ("left", "right", "=", "answer", "the ',' behind")
+
+
+def head_map(
+    panel: Any,
+    table: Sequence[Sequence[float]],
+    title: str,
+    colour: str = "Greens",
+    top: float = 1.0,
+    size: float = 6.5,
+) -> None:
+    """Layers down, heads across; every cell carries its number."""
+    layers, heads = ([str(i) for i in range(len(items))] for items in (table, table[0]))
+    number_map(panel, table, layers, heads, colour, top, size=size)
+    titled(panel, title)
+    panel.set_xlabel("head")
+    panel.set_ylabel("layer")
+
+
+def titled(panel: Any, title: str, place: str = "center") -> None:
+    panel.set_title(title, fontsize=9, fontweight="bold", loc=place)
+
+
+def number_map(
+    panel: Any, table: Sequence[Sequence[float]], rows: Sequence[str], columns: Sequence[str], colour: str, top: float,
+    factor: float = 1.0, digits: int = 2, size: float = 6.5,
+) -> None:  # fmt: skip
+    panel.imshow(table, cmap=colour, vmin=0.0, vmax=top, aspect="auto")
+    panel.grid(False)
+    for spine in panel.spines.values():
+        spine.set_visible(False)
+    panel.tick_params(length=0)
+    panel.set_xticks(range(len(columns)), columns)
+    panel.set_yticks(range(len(rows)), rows)
+    for i, row in enumerate(table):
+        for j, value in enumerate(row):
+            ink = "white" if value > 0.6 * top else "#333333"
+            panel.text(j, i, short(value * factor, digits), ha="center", va="center", fontsize=size, color=ink)
+
+
+def short(value: float, digits: int = 2) -> str:
+    """'.52', '−.01', '1.30'; what rounds to nothing is '0'."""
+    text = f"{value:.{digits}f}".replace("-", "−")
+    if not any(digit in text for digit in "123456789"):
+        return "0"
+    return text.replace("0.", ".", 1) if abs(value) < 1 and digits else text
+
+
+def facts_in(text: str) -> list[str]:
+    """',ab=c,de=f' to 'ab=c' and 'de=f'."""
+    return [text[i + 1 : i + FACT_LENGTH] for i in range(0, len(text), FACT_LENGTH)]
+
+
+def attention_strip(
+    panel: Any, attention: Sequence[Sequence[float]], facts: Sequence[str], top: float = 1.02, width: float = 1.6
+) -> None:
+    """Stacked bars, a fact each, slot by slot; facts with much attention are written out, the query without answer."""
+    seen = [place for place, fact in enumerate(attention) if sum(fact) > VISIBLE]
+    bottom = [0.0] * len(seen)
+    for slot, (colour, name) in enumerate(zip(SLOT_COLOURS, SLOT_NAMES)):
+        heights = [attention[place][slot] for place in seen]
+        panel.bar(seen, heights, width=width, bottom=bottom, color=colour, label=name)
+        bottom = [low + height for low, height in zip(bottom, heights)]
+    for place, total in zip(seen, bottom):
+        if total > WRITTEN_OUT:
+            last = place == len(facts) - 1
+            text = facts[place][:3] + "?" if last else facts[place]
+            height = min(total, 0.84 * top)
+            panel.annotate(text, (place, height), (-5, 0), textcoords="offset points", ha="right", fontsize=8)
+    panel.set_xlim(-2, len(facts) + 1)
+    panel.set_ylim(0, top)
+    panel.set_ylabel("attention")
+
+
+def finish_grid(figure: Figure, panels: Any, used: int, columns: int = 4) -> None:
+    """Accuracy against facts in many panels: what is empty goes, the outer axes are named, one legend serves all."""
+    for panel in list(panels.flat)[used:]:
+        panel.axis("off")
+    for panel in panels[-1]:
+        panel.set_xlabel("facts, the query included")
+    for panel in panels[:, 0]:
+        panel.set_ylabel("accuracy (%)")
+    legend_below(figure, panels, columns)
