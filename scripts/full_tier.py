@@ -17,7 +17,8 @@ from pathlib import Path
 
 import torch
 
-from icalgebra.experiments import EXPERIMENTS, run_experiment
+from icalgebra.experiments import EXPERIMENTS
+from icalgebra.experiments.running import run_experiment
 from icalgebra.experiments.shared.loaded_model import load_with_config, name_of
 from icalgebra.results import result_path, write_result
 from icalgebra.train import PRESETS, preset, train
@@ -71,7 +72,7 @@ def main() -> None:
     parser.add_argument("--tier", default="full")
     parser.add_argument("--limit", type=float, default=float("inf"))
     given = parser.parse_args()
-    names = given.only or [name for name, asked in EXPERIMENTS.items() if asked.about_model]
+    names = given.only or [name for name, asked in EXPERIMENTS.items() if asked.can_run and asked.about == "model"]
     if given.one:
         stage(given.out, given.models[0], names[0], given.device, given.tier)
         return

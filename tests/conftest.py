@@ -11,8 +11,9 @@ import jaxtyping
 from hypothesis import HealthCheck, settings
 
 CHECKED = (
-    "errors files statistics axioms vocabulary structures table_files sequences distributions dataset counterfactuals "
-    "evaluate oracle.posteriors oracle.floors interp"
+    "errors atomic_files statistics algebra.axioms algebra.structures algebra.table_files language.vocabulary "
+    "language.sequences data.distributions data.dataset data.counterfactuals model.accuracy oracle.posteriors "
+    "oracle.loss_floor interp"
 )
 # The package imports the names of shapes for the type checker alone; to be checked at run time they must be found.
 vars(builtins).update(

@@ -6,6 +6,7 @@ a `provenance` block; everything outside it is the same for the same seed.
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import platform
@@ -21,7 +22,6 @@ import numpy as np
 from icalgebra import __version__
 from icalgebra.atomic_files import read_json, write_json
 from icalgebra.errors import InputError
-from icalgebra.language.world import World
 from icalgebra.statistics import Estimate, mean, proportion
 
 DIGITS = 5
@@ -78,17 +78,6 @@ class Result:
     model_hash: str | None = None
     provenance: dict[str, Any] = field(default_factory=dict)
 
-    @property
-    def of_papers_world(self) -> bool:
-        """Models of a world of their own are shown, but are no judged_models for the paper's claims.
-
-        Results about the data alone tell no world; what a sweep varies is not told, either.
-        """
-        told = self.config.get("world", self.config.get("training", {}))
-        papers = World().to_dict()
-        alike = sorted(map(str, told.get("structures", papers["structures"]))) == sorted(papers["structures"])
-        return alike and all(told.get(key, papers[key]) == papers[key] for key in papers if key != "structures")
-
     def to_dict(self) -> dict[str, Any]:
         plain = {**vars(self)}
         plain["values"] = {key: estimate.to_dict() for key, estimate in self.values.items()}
@@ -98,6 +87,7 @@ class Result:
     @staticmethod
     def from_dict(plain: dict[str, Any]) -> Result:
         """What to_dict wrote. A value that was no number is not there: it counts as not measured."""
+        plain = _renamed(plain)
         there = {key: value for key, value in plain["values"].items() if value["value"] is not None}
         values = {key: Estimate(**{name: _number(x) for name, x in value.items()}) for key, value in there.items()}
         curves = {
@@ -158,6 +148,13 @@ def _commit() -> str | None:
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
     except (OSError, subprocess.SubprocessError):
         return None
+
+
+def _renamed(plain: dict[str, Any]) -> dict[str, Any]:
+    """Files from before the cancellation set had one name: subspaces and probes called it elimination."""
+    if plain["experiment"] not in ("subspaces", "probes"):
+        return plain
+    return json.loads(json.dumps(plain).replace("elimination", "cancellation"))
 
 
 def _plain(value: Any, measured: bool = True) -> Any:

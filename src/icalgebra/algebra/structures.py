@@ -15,12 +15,12 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
+from importlib import import_module
 from math import prod
 
 import numpy as np
 
 from icalgebra.algebra.axioms import find_identity, is_associative, is_latin
-from icalgebra.algebra.random_tables import latin_square, magma_table, monoid_table, semigroup_table
 from icalgebra.errors import InputError, unknown
 from icalgebra.language.vocabulary import MAX_VARIABLES
 
@@ -172,11 +172,13 @@ SMALL_GROUPS: dict[int, tuple[str, ...]] = {
     ),
 }
 
-_RANDOM: dict[str, Callable[[int, int], np.ndarray]] = {
-    "Quasigroup": latin_square,
-    "Semigroup": semigroup_table,
-    "Monoid": monoid_table,
-    "Magma": magma_table,
+# Class of random tables -> the function of random_tables.py that draws one. That module is compiled, so it is imported
+# when one is asked for: the report reads worlds and starts without numba.
+_RANDOM = {
+    "Quasigroup": "latin_square",
+    "Semigroup": "semigroup_table",
+    "Monoid": "monoid_table",
+    "Magma": "magma_table",
 }
 
 _SMALL_GROUP_NAME = re.compile(r"SmallGroup\((\d+),\s*(\d+)\)")
@@ -200,7 +202,8 @@ def structure(name: str) -> Structure:
     random = _RANDOM_NAME.fullmatch(name)
     if random:
         order = _checked_order(name, int(random[2]))
-        return Structure.from_table(name, _RANDOM[random[1]](order, int(random[3])))
+        draw = getattr(import_module("icalgebra.algebra.random_tables"), _RANDOM[random[1]])
+        return Structure.from_table(name, draw(order, int(random[3])))
     written = _WRITTEN_OUT.fullmatch(name)
     if written:
         return Structure.from_table(written[1], _table(written[1], written[2]))

@@ -12,10 +12,11 @@ from rich.console import Console
 from rich.table import Table
 
 from icalgebra.atomic_files import write_json, write_text
-from icalgebra.claims import load_claims
 from icalgebra.cli.common import MaybeText, ModelName
-from icalgebra.experiments import EXPERIMENTS, run_experiment
+from icalgebra.experiments import EXPERIMENTS, experiment
+from icalgebra.experiments.running import run_experiment
 from icalgebra.experiments.shared.loaded_model import load_with_config
+from icalgebra.language.world import is_papers_world
 from icalgebra.results import Result
 from icalgebra.train.distributed import choose_device
 
@@ -54,12 +55,11 @@ class Interp:
         print(f"{len(files)} files in {self.out}")
 
     def _write(self, result: Result) -> list[Path]:
-        from icalgebra.report.sections import SECTIONS
+        from icalgebra.report.drawings import drawings
 
         write_json(self.out / f"{self.what}.json", result.to_dict())
-        (section,) = [item for item in SECTIONS if item.experiment == self.what]
         files = [self.out / f"{self.what}.json"]
-        for name, drawing in section.drawn(result).items():
+        for name, drawing in drawings(experiment(self.what), result).items():
             files.append(self.out / f"{self.what}-{name}.svg")
             write_text(files[-1], drawing)
         return files
@@ -76,8 +76,9 @@ def _roles(result: Result) -> Table:
 def _beside_published(result: Result) -> Table:
     table = Table("claim", "what", "published", "ours", "95 % interval", "verdict", title=f"{result.model}")
     notes: list[str] = []
-    for claim in load_claims():
-        ours = claim.measure(result) if claim.experiment == result.experiment else None
+    judged = is_papers_world(result.config)
+    for claim in experiment(result.experiment).claims():
+        ours = claim.measure(result)
         if ours is not None:
             interval = f"{ours.low:.2f} – {ours.high:.2f}"
             table.add_row(
@@ -86,10 +87,10 @@ def _beside_published(result: Result) -> Table:
                 f"{claim.published} {claim.unit}",
                 f"{ours.value:.2f}",
                 interval,
-                claim.verdict(ours) if result.of_papers_world else "not judged",
+                claim.verdict(ours) if judged else "not judged",
             )
             notes += [f"{claim.id}: {claim.note}"] if claim.note else []
-    if not result.of_papers_world:
+    if not judged:
         notes = ["its world is not the paper's: shown, not judged"]
     table.caption = "\n".join(notes)
     return table

@@ -12,7 +12,8 @@ from rich.console import Console
 
 from icalgebra.cli.common import MaybeText
 from icalgebra.errors import InputError
-from icalgebra.experiments import EXPERIMENTS, experiment, run_experiment
+from icalgebra.experiments import EXPERIMENTS, experiment
+from icalgebra.experiments.running import run_experiment
 from icalgebra.experiments.shared.loaded_model import LoadedModel, Runs, load_with_config
 from icalgebra.results import write_result
 from icalgebra.train.distributed import choose_device
@@ -75,13 +76,13 @@ class Reproduce:
         return written, left_out
 
     def _subject(self, names: list[str]) -> LoadedModel | None:
-        if not any(EXPERIMENTS[name].about_model for name in names):
+        if not any(EXPERIMENTS[name].about == "model" for name in names):
             return None
         return load_with_config(self.model, choose_device(self.device))
 
     def _names(self) -> list[str]:
         if self.only is None:
-            return [name for name, found in EXPERIMENTS.items() if not found.about_runs]
-        if not experiment(self.only).about_runs and self.runs:
+            return [name for name, found in EXPERIMENTS.items() if found.can_run and not found.needs_runs]
+        if not experiment(self.only).needs_runs and self.runs:
             raise InputError(f"{self.only} reads no --runs")
         return [self.only]

@@ -5,12 +5,12 @@ facts of its query's row and column, repeated, so that closure − cancellation 
 
                               source (p)                    base (q)                      target
     closure                   answers a shared variable     answers q                     p
-    elimination               answers p                     answers a shared variable     q
+    cancellation               answers p                     answers a shared variable     q
 
     closure:      source's closure {shared, p} − base's cancellation {shared} = {p}
-    elimination:  base's closure {shared, q} − source's cancellation {shared} = {q}
+    cancellation:  base's closure {shared, q} − source's cancellation {shared} = {q}
 
-left (right) elimination: the same with facts of the query's row (column) alone. A row that breaks a rule is drawn
+left (right) cancellation: the same with facts of the query's row (column) alone. A row that breaks a rule is drawn
 again whole, the group included.
 """
 
@@ -35,10 +35,13 @@ if TYPE_CHECKING:
 
 KINDS: dict[str, PairLaw] = {
     "closure": PairLaw(p.SWAP_CLOSURE),
-    "elimination": PairLaw(p.SWAP_ELIMINATION),
-    "left elimination": PairLaw(p.SWAP_ELIMINATION, p.ROW),
-    "right elimination": PairLaw(p.SWAP_ELIMINATION, p.COLUMN),
+    "cancellation": PairLaw(p.SWAP_CANCELLATION),
+    "left cancellation": PairLaw(p.SWAP_CANCELLATION, p.ROW),
+    "right cancellation": PairLaw(p.SWAP_CANCELLATION, p.COLUMN),
 }
+
+# Streams keep the earlier name, so that the rows of a seed stay what they were.
+_STREAM_NAMES = {kind: kind.replace("cancellation", "elimination") for kind in KINDS}
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,13 +82,14 @@ def counterfactual_pairs(
     identity: whether queries may be identity facts, and targets may make one of the base's query.
     """
     world = world or World()
+    kind = kind.replace("elimination", "cancellation")  # its earlier name
     if kind not in KINDS:
         raise unknown("kind of pair", kind, KINDS)
     check_rows(n, start)
     tokens = np.empty((2, n, n_facts * FACT_LENGTH), dtype=np.uint8)
     assignments = np.empty((2, n, world.n_variables), dtype=np.int8)
     structures, targets = np.empty((n, world.max_mixture), dtype=np.int16), np.empty(n, dtype=np.int64)
-    law, key = KINDS[kind]._replace(identity=int(identity)), stream_key(seed, f"{stream}/{kind}")
+    law, key = KINDS[kind]._replace(identity=int(identity)), stream_key(seed, f"{stream}/{_STREAM_NAMES[kind]}")
     made = p.fill_pairs(
         tokens, assignments, structures, targets, key, start, world_arrays(world), _fitting(world, n_facts), law
     )

@@ -14,7 +14,7 @@ from icalgebra.language.vocabulary import FACT_LENGTH
 from icalgebra.randomness import below, partial_shuffle, row_state
 
 # Which set of the source goes into the base run.
-SWAP_CLOSURE, SWAP_ELIMINATION = range(2)
+SWAP_CLOSURE, SWAP_CANCELLATION = range(2)
 # Where the facts come from: the query's row and column, or one of them.
 ROW_AND_COLUMN, ROW, COLUMN = range(3)
 
@@ -55,7 +55,7 @@ def draw_queries(state, world, law, s, x, y, names, queries):
     for side in range(2):  # source, base
         x[side], y[side] = below(state, order), below(state, order)
         answer, own = world.tables[s, x[side], y[side]], variables[order - 1 + side]
-        # The one whose elimination set counts cancels all shared variables: its answer is its own one.
+        # The one whose cancellation set counts cancels all shared variables: its answer is its own one.
         answer_is_own = side == (1 if law.swap == SWAP_CLOSURE else 0)
         met &= name_elements(state, world, s, variables[: order - 1], own, answer, answer_is_own, names[side])
         met &= law.identity or (x[side] != identity and y[side] != identity)

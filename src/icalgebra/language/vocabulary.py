@@ -19,7 +19,9 @@ from numpy.typing import ArrayLike
 from icalgebra.errors import InputError
 
 COMMA, LEFT, RIGHT, EQUALS, ANSWER = range(5)  # offsets of the slots inside a fact
+SLOTS = ("comma", "left", "right", "equals", "answer")  # their names, in the same order
 FACT_LENGTH = 5
+MECHANISMS = ("copy", "commute", "identity", "cancel", "associate")  # the ways to answer, in the published order
 LETTERS = string.ascii_lowercase + string.ascii_uppercase
 MAX_VARIABLES = len(LETTERS)
 

@@ -129,6 +129,17 @@ class World:
         return World(**{**values, "structures": items})
 
 
+def is_papers_world(config: dict[str, Any]) -> bool:
+    """Whether a result's config describes the paper's world; models of other worlds are shown but not judged.
+
+    Results about data alone state no world, and a sweep does not state what it varies: neither is another world.
+    """
+    stated = config.get("world", config.get("training", {}))
+    papers = World().to_dict()
+    alike = sorted(map(str, stated.get("structures", papers["structures"]))) == sorted(papers["structures"])
+    return alike and all(stated.get(key, papers[key]) == papers[key] for key in papers if key != "structures")
+
+
 def _plain(item: str | Structure) -> str | dict[str, Any]:
     if isinstance(item, str):
         return item

@@ -6,10 +6,7 @@ Each figure is a function from the results it needs to a matplotlib figure; `svg
 from __future__ import annotations
 
 import io
-import json
-from functools import lru_cache
 from html import escape
-from importlib.resources import files
 from typing import Any
 
 import matplotlib
@@ -18,6 +15,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
+from icalgebra.claims import published
 from icalgebra.plotting.compact import compact
 from icalgebra.results import Curve
 
@@ -50,12 +48,6 @@ STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "icalgebra",
 }
-
-
-@lru_cache(maxsize=1)
-def published() -> dict[str, Any]:
-    """The paper's curves and tables."""
-    return json.loads(files("icalgebra").joinpath("published.json").read_text(encoding="utf-8"))
 
 
 def axes(rows: int, columns: int, size: tuple[float, float], **options: Any) -> tuple[Figure, Any]:

@@ -1,6 +1,9 @@
-"""The report: claims, results and figures to one self-contained HTML page.
+"""The report: results, claims and readings to one self-contained HTML page. It never touches a model.
 
-store.py      which result answers for an experiment: this run's, else the committed one
-page.py       puts the page together from the templates beside it
-templates/    page.html.jinja, and one file a section
+store.py      which result answers for an experiment: this run's, else the committed one; verdicts
+evidence.py   the best evidence about each model, for the findings
+findings.py   the numbers and thresholds of the main findings
+drawings.py   an experiment's figures as SVG
+page.py       puts the page together
+templates/    page, findings, methods; sections are in the experiments' folders
 """

@@ -3,84 +3,184 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template, UndefinedError
+from jinja2 import ChoiceLoader, Environment, FunctionLoader, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from icalgebra import __version__
 from icalgebra.atomic_files import write_text
-from icalgebra.claims import Claim, load_claims
-from icalgebra.experiments import EXPERIMENTS
-from icalgebra.report.numbers import Measured, number, shower
-from icalgebra.report.sections import FAMILIES, SECTIONS, Section
-from icalgebra.report.store import Judged, Store, Stored
+from icalgebra.claims import Claim
+from icalgebra.errors import InputError
+from icalgebra.experiments import EXPERIMENTS, Experiment, load_claims
+from icalgebra.experiments.shared.readings import NotMeasuredError, Values, names_held, written
+from icalgebra.report.drawings import drawings
+from icalgebra.report.evidence import Evidence
+from icalgebra.report.findings import Findings, read_findings
+from icalgebra.report.store import SHIPPED, Judged, Store, Stored
 from icalgebra.results import Result
-from icalgebra.train.presets import PRESETS
+from icalgebra.statistics import Estimate
+
+PAPER_SIZE = (4, 8, 1024)  # layers, heads, width
+OPTIMISERS = {"muon": "Muon", "adamw": "AdamW"}
+
+
+@dataclass(frozen=True)
+class Body:
+    """A section's words about one result; complete: not the plain list of values that stands in for them."""
+
+    html: Markup
+    complete: bool
+    stored: Stored
+
+    @property
+    def result(self) -> Result:
+        return self.stored.result
+
+
+@dataclass(frozen=True)
+class Section:
+    experiment: Experiment
+    bodies: list[Body]
+    together: Markup
+    judged: list[tuple[Claim, list[Judged]]]
+
+    @property
+    def of_models(self) -> bool:
+        return self.experiment.about != "data"
+
+    @property
+    def kind(self) -> str:
+        """What a result is about, beside data: 'sweep' or 'model'."""
+        return "sweep" if self.experiment.about == "runs" and self.experiment.name != "dynamics" else "model"
+
+
+@dataclass(frozen=True)
+class TrainedModel:
+    """A model as the summary introduces it."""
+
+    name: str
+    n_layers: int
+    n_heads: int
+    d_model: int
+    steps: int
+    optimiser: str
+
+    @property
+    def of_papers_size(self) -> bool:
+        return (self.n_layers, self.n_heads, self.d_model) == PAPER_SIZE
+
+
+@dataclass(frozen=True)
+class Page:
+    """What page.html.jinja uses."""
+
+    version: str
+    sections: list[Section]
+    judged: list[tuple[Claim, list[Judged]]]
+    families: dict[str, dict[str, Counter[str]]]
+    verdicts: Counter[str]
+    findings: Findings
+    trained: list[TrainedModel]
+    missing: list[Experiment]
+    experiments: list[Experiment]  # those that can be rerun
+
+    @property
+    def n_claims(self) -> int:
+        return len(self.judged)
+
+    @property
+    def n_late(self) -> int:
+        return sum(claim.late for claim, _ in self.judged)
+
+    @property
+    def n_before(self) -> int:
+        """Rules written down before measuring."""
+        return self.n_claims - self.n_late
 
 
 def build_report(
-    out: Path, fresh: Path | None, committed: Path | None, written: Collection[Path] | None = None
+    out: Path, fresh: Path | None, committed: Path | None, files_written: Collection[Path] | None = None
 ) -> Path:
     """Write the page from the results of this run (the files it wrote, or the whole folder) and the committed ones."""
-    store = Store(fresh, committed, written)
+    store = Store(fresh, committed, files_written)
     judged = [item for claim in load_claims() for item in store.judge(claim)]
-    environment = _environment()
-    sections = [found for section in SECTIONS if (found := _render(environment, section, store, judged))]
-    bodies = [(section["name"], body) for section in sections for body in section["bodies"]]
-    incomplete = {(name, body["result"].model) for name, body in bodies if not body["complete"]}
-    html = environment.get_template("page.html.jinja").render(
+    environment = template_environment()
+    sections = [found for item in EXPERIMENTS.values() if (found := _section(environment, item, store, judged))]
+    incomplete = {
+        (section.experiment.name, body.result.model)
+        for section in sections
+        for body in section.bodies
+        if not body.complete
+    }
+    evidence = Evidence(store.for_findings(incomplete))
+    page = Page(
         version=__version__,
         sections=sections,
         judged=by_claim(judged),
         families=families(judged),
         verdicts=Counter(item.verdict for item in judged if item.counts),
-        measured=Measured(store.for_findings(incomplete)),
-        experiments=EXPERIMENTS,
-        presets=PRESETS,
-        missing=[name for name in EXPERIMENTS if not store.models(name)],
-        results=store.all(),
+        findings=read_findings(evidence),
+        trained=trained_models(evidence),
+        missing=[item for item in EXPERIMENTS.values() if item.can_run and not store.models(item.name)],
+        experiments=[item for item in EXPERIMENTS.values() if item.can_run],
     )
     path = out / "report.html"
-    write_text(path, html)
+    write_text(path, environment.get_template("page.html.jinja").render(page=page))
     return path
 
 
-def _render(environment: Environment, section: Section, store: Store, judged: list[Judged]) -> dict[str, Any] | None:
+def _section(environment: Environment, experiment: Experiment, store: Store, judged: list[Judged]) -> Section | None:
     """One section for every model that has its result, or None where nobody has."""
-    stored = [store.get(section.experiment, model) for model in store.models(section.experiment)]
+    stored = [store.get(experiment.name, model) for model in store.models(experiment.name)]
     found = [item for item in stored if item is not None]
     if not found:
         return None
-    template = environment.get_template(f"{section.experiment}.html.jinja")
-    return {
-        "name": section.experiment,
-        "title": section.title,
-        "bodies": [_body(template, section, item) for item in found if item.has_own_place],
-        "together": _together(environment, section, [item.result for item in found]),
-        "judged": by_claim([item for item in judged if item.claim.row in section.rows and item.ours is not None]),
-    }
+    own = [item for item in judged if item.claim.experiment == experiment.name and item.ours is not None]
+    return Section(
+        experiment,
+        [_body(environment, experiment, item, found) for item in found if item.has_own_place],
+        _together(environment, experiment, [item.result for item in found]),
+        by_claim(own),
+    )
 
 
-def _body(template: Template, section: Section, item: Stored) -> dict[str, Any]:
-    """A section's words about one result. They may weigh numbers that a model of one head, say, was never asked for:
-    it is then incomplete, and its drawings and values are shown as they are."""
-    context = _context(section, item.result)
+def _body(environment: Environment, experiment: Experiment, item: Stored, others: list[Stored]) -> Body:
+    """A section's words about one result. A model of one head, say, was not asked everything they speak of: its values
+    are then listed as they are."""
+    values, figures = Values(item.result), drawings(experiment, item.result)
     try:
-        html, complete = template.render(**context), True
-    except UndefinedError:
-        html, complete = template.environment.get_template("values.html.jinja").render(**context), False
-    return {"html": Markup(html), "complete": complete, "result": item.result, "origin": item.origin}
+        reading = experiment.part("reading").read(values)
+    except NotMeasuredError:
+        reading = None
+    _refuse_unknown(experiment, values, [other.result for other in others])
+    if reading is None:
+        shown = {"values": item.result.values, "figures": figures}
+        return Body(Markup(environment.get_template("values.html.jinja").render(shown)), False, item)
+    html = environment.get_template(f"{experiment.name}/section.html.jinja").render(r=reading, figures=figures)
+    return Body(Markup(html), True, item)
 
 
-def _together(environment: Environment, section: Section, results: list[Result]) -> Markup:
-    """What several models have to say side by side, where the section has words for that."""
-    if not section.together or len(results) < 2:
+def _refuse_unknown(experiment: Experiment, values: Values, results: Iterable[Result]) -> None:
+    """A value that this result lacks was not measured; one that no result holds is a mistake in reading.py.
+
+    Where only models of other worlds or lengths have results, the two cannot be told apart.
+    """
+    held = {result.model: names_held(result) for result in results}
+    mistyped = [name for name in values.missing if not any(name in names for names in held.values())]
+    if mistyped and {"data", SHIPPED} & held.keys():
+        raise InputError(f"{experiment.name}/reading.py asks for {mistyped[0]!r}, which no result holds")
+
+
+def _together(environment: Environment, experiment: Experiment, results: list[Result]) -> Markup:
+    """What several models have to say side by side, where the experiment has words for that."""
+    if len(results) < 2 or not (experiment.folder / "together.html.jinja").is_file():
         return Markup("")
-    return Markup(environment.get_template(section.together).render(results=results))
+    reading = experiment.part("reading").read_together([Values(result) for result in results])
+    return Markup(environment.get_template(f"{experiment.name}/together.html.jinja").render(r=reading))
 
 
 def by_claim(judged: list[Judged]) -> list[tuple[Claim, list[Judged]]]:
@@ -90,21 +190,40 @@ def by_claim(judged: list[Judged]) -> list[tuple[Claim, list[Judged]]]:
 
 def families(judged: list[Judged]) -> dict[str, dict[str, Counter[str]]]:
     """Verdicts counted by family of claims and model."""
-    counts: dict[str, dict[str, Counter[str]]] = {title: {} for title in FAMILIES.values()}
+    counts: dict[str, dict[str, Counter[str]]] = {}
     for item in (item for item in judged if item.counts):
-        counts[FAMILIES[item.claim.row[0]]].setdefault(item.model, Counter())[item.verdict] += 1
+        counts.setdefault(item.claim.family, {}).setdefault(item.model, Counter())[item.verdict] += 1
     return counts
 
 
-def _context(section: Section, result: Result) -> dict[str, Any]:
-    """What a section's template can use: the result lets it choose its words, numbers are written by show alone."""
-    return {"result": result, "show": shower(result), "figures": section.drawn(result)}
+def trained_models(evidence: Evidence) -> list[TrainedModel]:
+    recipes = {model: evidence.of("training", model).config["training"] for model in evidence.models("training")}
+    return [
+        TrainedModel(
+            name, recipe["n_layers"], recipe["n_heads"], recipe["d_model"], recipe["steps"],
+            OPTIMISERS[recipe["optimiser"]],
+        )
+        for name, recipe in recipes.items()
+    ]  # fmt: skip
 
 
-def _environment() -> Environment:
+def template_environment() -> Environment:
+    """report/templates, and for `copying/section.html.jinja` the file in that experiment's folder."""
+
+    def of_experiment(name: str) -> str | None:
+        experiment, _, file = name.partition("/")
+        known = EXPERIMENTS.get(experiment)
+        return (known.folder / file).read_text(encoding="utf-8") if known and file else None
+
     environment = Environment(
-        loader=PackageLoader("icalgebra.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+        loader=ChoiceLoader([FunctionLoader(of_experiment), PackageLoader("icalgebra.report")]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
     )
-    environment.filters["number"] = lambda estimate, unit="": Markup(number(estimate, unit))
-    environment.filters["proper"] = {"muon": "Muon", "adamw": "AdamW"}.get
+    environment.filters["number"] = _number
     return environment
+
+
+def _number(estimate: Estimate, unit: str = "") -> Markup:
+    return Markup(written(estimate, unit))

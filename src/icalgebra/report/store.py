@@ -6,19 +6,24 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from markupsafe import Markup
+
 from icalgebra.claims import Claim, Verdict
-from icalgebra.report.sections import SECTIONS
+from icalgebra.experiments import EXPERIMENTS
+from icalgebra.experiments.shared.readings import written
+from icalgebra.language.world import is_papers_world
 from icalgebra.results import Result, read_results, result_path
 from icalgebra.statistics import Estimate
 
 SEED = "-seed"  # in the name of a committed run beside others of its kind: shown in tables of several models alone
-EXPLAINED = ("data", "small")  # what the claims' reasons are about, besides committed results
+SHIPPED = "small"
+EXPLAINED = ("data", SHIPPED)  # what the claims' reasons are about, besides committed results
 THIS_RUN, EARLIER, COMMITTED = "this run", "an earlier run", "committed"
 
 
 def place(model: str, elsewhere: bool = False) -> tuple[int, str]:
     """Everywhere on the page: the shipped model first, then others of the paper's world, those of other worlds last."""
-    return 2 if elsewhere else 0 if model == "small" else 1, model
+    return 2 if elsewhere else 0 if model == SHIPPED else 1, model
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,10 @@ class Stored:
 
     result: Result
     origin: str
+
+    @property
+    def of_papers_world(self) -> bool:
+        return is_papers_world(self.result.config)
 
     @property
     def has_own_place(self) -> bool:
@@ -48,6 +57,19 @@ class Judged:
     origin: str
     counts: bool = True
     explained: bool = True
+
+    @property
+    def needs_reason(self) -> bool:
+        return self.explained and self.verdict == "differs"
+
+    @property
+    def shown(self) -> str:
+        """Our value as the table writes it; a predicate's 1 and 0 as yes and no."""
+        if self.ours is None:
+            return ""
+        if self.claim.rule == "holds" and self.ours.value in (0, 1):
+            return "yes" if self.ours.value else "no"
+        return Markup(written(self.ours, self.claim.unit))
 
 
 class Store:
@@ -82,7 +104,7 @@ class Store:
     def models(self, experiment: str) -> list[str]:
         """The models that have results for an experiment."""
         found = {model: held[0] for (name, model), held in self._found.items() if name == experiment}
-        return sorted(found, key=lambda model: place(model, not found[model].result.of_papers_world))
+        return sorted(found, key=lambda model: place(model, not found[model].of_papers_world))
 
     def all(self) -> list[Stored]:
         return [held[0] for held in self._found.values()]
@@ -91,14 +113,14 @@ class Store:
         """The same without models of other worlds, and without what is incomplete, by experiment and model."""
         part = Store(None, None)
         part._found = {
-            key: held for key, held in self._found.items() if held[0].result.of_papers_world and key not in incomplete
+            key: held for key, held in self._found.items() if held[0].of_papers_world and key not in incomplete
         }
         return part
 
     def judged_models(self, experiment: str) -> list[str]:
         """Models that speak for the paper's claims: of its world, with a place of their own on the page."""
         found = {model: self._found[experiment, model][0] for model in self.models(experiment)}
-        return [model for model, first in found.items() if first.result.of_papers_world and first.has_own_place]
+        return [model for model, first in found.items() if first.of_papers_world and first.has_own_place]
 
     def judge(self, claim: Claim) -> list[Judged]:
         """The claim's verdict for every model its experiment was run on; once as not measured where there is none."""
@@ -132,4 +154,4 @@ def _path(folder: Path, result: Result) -> Path:
 
 
 def _read(folder: Path) -> list[Result]:
-    return read_results(folder, {section.experiment for section in SECTIONS})
+    return read_results(folder, EXPERIMENTS)

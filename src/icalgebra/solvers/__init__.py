@@ -16,11 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from icalgebra.errors import unknown
-from icalgebra.language.vocabulary import FACT_LENGTH, Vocabulary
+from icalgebra.language.vocabulary import FACT_LENGTH, MECHANISMS, Vocabulary
 from icalgebra.solvers.kernels import N_MECHANISMS, answer_every, answer_last
 from icalgebra.solvers.reference import SOLVERS, proof
 
-MECHANISMS = tuple(SOLVERS)  # copy, commute, identity, cancel, associate: the published order
 Queries = Literal["every", "last"]
 
 __all__ = ["MECHANISMS", "Queries", "answer_sets", "proof", "solver"]

@@ -58,3 +58,6 @@ def labels(k: int) -> list[str]:
     """The conditions' names for a model whose sequences have k facts."""
     ending = "th" if k // 10 % 10 == 1 else {1: "st", 2: "nd", 3: "rd"}.get(k % 10, "th")
     return [name.format(k=k, before=k - 1, kth=f"{k}{ending}") for name in CAUSES.values()]
+
+
+FIGURES = (by_structure, causes)

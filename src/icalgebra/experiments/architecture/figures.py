@@ -75,3 +75,6 @@ def shades_of(values: list[Any]) -> dict[Any, Any]:
     """Along one scale, from dark to light."""
     scale = matplotlib.colormaps["viridis"]
     return {value: scale(0.92 * i / max(1, len(values) - 1)) for i, value in enumerate(values)}
+
+
+FIGURES = (courses, beside_published)

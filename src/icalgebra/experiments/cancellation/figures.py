@@ -92,3 +92,6 @@ def _scatter(panel: Any, tables: dict[str, Any], key: str) -> None:
         beside = (22 if rank % 2 else 5, 3)  # far and near in turn: heads of like demotion may lie close together
         panel.annotate(f"{layer}.{head}", (100 * x[layer, head], y[layer, head]), beside, textcoords="offset points",
                        fontsize=8)  # fmt: skip
+
+
+FIGURES = (strips, attention, attend_and_demote)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from icalgebra.claims import stated
+from icalgebra.claims import published
+from icalgebra.experiments import claim
 from icalgebra.language.world import PAPER_STRUCTURES
-from icalgebra.plotting import COLOURS, axes, line, published
+from icalgebra.plotting import COLOURS, axes, line
 from icalgebra.results import Result
 
 PANELS = {
@@ -26,7 +27,7 @@ def beside_solvers(result: Result) -> Figure:
         auc = 100 * result.values[f"{prefix}.ceiling"].value
         model_claim = "C1m.model" if prefix.endswith("train") else "C2m.model"
         solvers = 100 * result.values[f"{prefix}.solvers"].value
-        told = f"AUC: ceiling {auc:.1f}\nmechanisms {solvers:.1f}\npublished model {stated(model_claim)}"
+        told = f"AUC: ceiling {auc:.1f}\nmechanisms {solvers:.1f}\npublished model {claim(model_claim).number}"
         panel.text(0.97, 0.05, told, transform=panel.transAxes, ha="right", fontsize=8)
         panel.set(title=title, xscale="log", xlabel="facts of context", ylim=(0, 101))
         panel.set_xticks([1, 3, 10, 30, 100], ["1", "3", "10", "30", "100"])
@@ -56,3 +57,6 @@ def by_structure(result: Result) -> Figure:
     for panel in panels[:, 0]:
         panel.set_ylabel("accuracy (%)")
     return figure
+
+
+FIGURES = (beside_solvers, by_structure)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from icalgebra.claims import stated
 from icalgebra.data.distributions import sample
+from icalgebra.experiments import claim
 from icalgebra.experiments.coverage.measure import N_FACTS, SETTINGS
 from icalgebra.language.sequences import Sequences
 from icalgebra.language.world import PAPER_STRUCTURES, World
@@ -65,7 +65,7 @@ def _measure(
 
 def _published_share(ceiling: Estimate) -> Estimate:
     """The published model's hold-out AUC as a share of the ceiling's."""
-    model = stated("C2m.model") / 100
+    model = claim("C2m.model").number / 100
     return Estimate(model / ceiling.value, model / ceiling.high, model / ceiling.low, ceiling.n)
 
 

@@ -74,3 +74,6 @@ def measured(result: Result) -> Figure:
 def _curves(panel: Any, result: Result, wanted: dict[str, tuple[str, str, str]]) -> None:
     for key, (name, colour, style) in wanted.items():
         line(panel, result.curves[key], colour, name, linestyle=style)
+
+
+FIGURES = (two_queries, measured)

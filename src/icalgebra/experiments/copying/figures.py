@@ -64,3 +64,6 @@ def decoded(result: Result) -> Figure:
         colour = "Purples" if "commut" in key else "Greys" if "none" in key else "Greens"
         head_map(panel, result.details["decode"][key], name, "Reds" if "attended" in key else colour)
     return figure
+
+
+FIGURES = (effects, strips, decoded)

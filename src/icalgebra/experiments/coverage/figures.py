@@ -6,10 +6,11 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from icalgebra.claims import Claim, load_claims
+from icalgebra.claims import Claim
+from icalgebra.experiments import experiment
+from icalgebra.language.vocabulary import MECHANISMS
 from icalgebra.plotting import COLOURS, axes
 from icalgebra.results import Result
-from icalgebra.solvers import MECHANISMS
 
 SETTINGS = {"p7": "p_mix .7, no D2", "p5_d2": "p_mix .5, with D2"}
 KINDS = {"train_any": "training sequences", "holdout": "hold-out sequences"}
@@ -45,7 +46,7 @@ def _stack(panel: Any, result: Result, prefix: str) -> None:
 
 def beside_published(result: Result) -> Figure:
     """Every published AUC and copyable share with ours in both settings: who matches what."""
-    chosen = [claim for claim in load_claims() if claim.row in ("C1", "C2", "B2", "L3d")]
+    chosen = experiment("coverage").claims()
     labels = list(dict.fromkeys((claim.row, _label(claim)) for claim in chosen))
     figure, panels = axes(1, 1, (9.0, 6.2))
     panel = panels[0][0]
@@ -84,3 +85,6 @@ def _label(claim: Claim) -> str:
     if claim.row == "L3d":
         return "hold-out queries without identity"
     return f"{'training' if kind == 'train_any' else 'hold-out'}: {name}"
+
+
+FIGURES = (stacked, beside_published)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from icalgebra.plotting import COLOURS, axes, legend_below, line, published
+from icalgebra.claims import published
+from icalgebra.plotting import COLOURS, axes, legend_below, line
 from icalgebra.results import Result
 
 TITLES = {
@@ -40,3 +41,6 @@ def by_distribution(result: Result) -> Figure:
         panel.set_ylabel("accuracy (%)")
     legend_below(figure, panels)
     return figure
+
+
+FIGURES = (by_distribution,)

@@ -114,3 +114,6 @@ def roles(result: Result) -> Figure:
 def _log_axis(panel: Any) -> None:
     panel.set_xscale("log")
     panel.xaxis.set_minor_formatter(NullFormatter())
+
+
+FIGURES = (phases, seeds, roles)

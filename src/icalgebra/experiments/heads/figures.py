@@ -41,3 +41,6 @@ def worth(result: Result) -> Figure:
 def _listed(result: Result, role: str) -> str:
     heads = result.details["roles"][role]["heads"]
     return ", ".join(heads[:3]) + (" …" if len(heads) > 3 else "")
+
+
+FIGURES = (roles, worth)

@@ -94,3 +94,6 @@ def steered(result: Result) -> Figure:
         titled(panel, name)
     panels[0][0].set_ylabel("mean logit, centred")
     return figure
+
+
+FIGURES = (scatter, heads, steered, dose_response)

@@ -47,3 +47,6 @@ def skills(result: Result) -> Figure:
     panels[0][0].set_ylabel("accuracy (%)")
     panels[0][0].legend(fontsize=7.5, loc="lower right")
     return figure
+
+
+FIGURES = (courses, skills)

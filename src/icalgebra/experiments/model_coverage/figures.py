@@ -6,10 +6,10 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from icalgebra.claims import stated
+from icalgebra.experiments import claim
+from icalgebra.language.vocabulary import MECHANISMS
 from icalgebra.plotting import COLOURS, axes, legend_below, line
 from icalgebra.results import Result
-from icalgebra.solvers import MECHANISMS
 
 KINDS = {"train": "training sequences", "holdout": "hold-out sequences"}
 CLAIMS = {"train": ("C1m.model", "C1.total_p7"), "holdout": ("C2m.model", "C2.total_p7")}
@@ -44,7 +44,10 @@ def _tell(panel: Any, result: Result, kind: str) -> None:
         f"{key} {100 * result.values[f'{kind}.{value}'].value:.1f}"
         for key, value in (("model", "auc"), ("mechanisms", "mechanisms"), ("ceiling", "ceiling"))
     )
-    of_model, of_mechanisms = (stated(claim) for claim in CLAIMS[kind])
+    of_model, of_mechanisms = (claim(name).number for name in CLAIMS[kind])
     told = f"AUC (published)\n{model} ({of_model})\n{mechanisms} ({of_mechanisms})\n{ceiling}"
     box = {"facecolor": "white", "alpha": 0.85, "edgecolor": "none"}
     panel.text(0.97, 0.05, told, transform=panel.transAxes, ha="right", fontsize=8, bbox=box)
+
+
+FIGURES = (over_mechanisms,)

@@ -10,7 +10,7 @@ from icalgebra.plotting import axes
 from icalgebra.plotting.panels import titled
 from icalgebra.results import Result
 
-KINDS = ("closure", "elimination")
+KINDS = ("closure", "cancellation")
 
 
 def accuracy(result: Result) -> Figure:
@@ -62,3 +62,6 @@ def _numbered(panel: Any, table: list[list[float]], factor: float, top: float) -
         text = f"{row[i]:.0f}" if factor > 1 else f"{row[i]:.1f}".replace("0.", ".").replace("-", "−")
         dark = factor == 1 and abs(row[i]) > 0.6 * top
         panel.text(i, i, text, ha="center", va="center", fontsize=5, color="white" if dark else "#111111")
+
+
+FIGURES = (accuracy, unembedding, among_probes)

@@ -1,4 +1,4 @@
-"""Probes (L4): what do the closure and the elimination subspace say about single variables?
+"""Probes (L4): what do the closure and the cancellation subspace say about single variables?
 
 In each subspace (fitted as in subspaces.py, without identity facts) one probe a variable learns whether the variable is
 in the closure, or in the cancellation set, of the query. They learn from and are judged on fresh sequences of two laws:
@@ -31,7 +31,6 @@ from icalgebra.results import Result
 from icalgebra.statistics import Estimate, mean
 
 Values = dict[str, Estimate]
-SETS = {"closure": "closure", "elimination": "cancellation"}  # what each subspace should hold
 LAWS = ("pairs", "holdout")
 N_RANDOM = 3
 
@@ -83,8 +82,8 @@ def _data(
     sets = sets_of_queries(tokens, loaded.world.n_variables)
     train, test = slice(0, n_train), slice(n_train, None)
     return {
-        kind: {"train": (outputs[train], sets[name][train]), "test": (outputs[test], sets[name][test])}
-        for kind, name in SETS.items()
+        kind: {"train": (outputs[train], sets[kind][train]), "test": (outputs[test], sets[kind][test])}
+        for kind in KINDS
     }
 
 

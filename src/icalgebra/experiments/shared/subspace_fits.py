@@ -10,7 +10,7 @@ from icalgebra.data.counterfactuals import Pairs, counterfactual_pairs
 from icalgebra.experiments.shared.loaded_model import LoadedModel
 from icalgebra.interp.subspaces import Fit, PairRuns, fit, run_pairs, site_name
 
-KINDS = ("closure", "elimination")
+KINDS = ("closure", "cancellation")
 WATCHED = 250  # fresh pairs behind each point of a training curve
 POINTS = 25  # points of a training curve
 
@@ -21,7 +21,7 @@ class Plan:
 
     n: int
     n_test: int
-    n_sides: int  # pairs of left, and of right, elimination to fit on
+    n_sides: int  # pairs of left, and of right, cancellation to fit on
     n_sweep: int
     n_line: int  # hold-out queries behind the dotted line
     steps: int

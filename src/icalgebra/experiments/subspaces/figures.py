@@ -10,7 +10,7 @@ from icalgebra.plotting import COLOURS, axes, legend_below, line
 from icalgebra.plotting.panels import number_map, titled
 from icalgebra.results import Result
 
-KINDS = {"closure": COLOURS["copy"], "elimination": COLOURS["cancel"]}
+KINDS = {"closure": COLOURS["copy"], "cancellation": COLOURS["cancel"]}
 FLAGS = {
     "no_identity": ("without identity facts", COLOURS["associate"]),
     "identity": ("with identity facts", COLOURS["cancel"]),
@@ -26,9 +26,9 @@ def closure_sweep(result: Result) -> Figure:
     return _sweep(result, "closure", "Greens")
 
 
-def elimination_sweep(result: Result) -> Figure:
-    """How often the elimination set is exchanged, by place and number of dimensions."""
-    return _sweep(result, "elimination", "Reds")
+def cancellation_sweep(result: Result) -> Figure:
+    """How often the cancellation set is exchanged, by place and number of dimensions."""
+    return _sweep(result, "cancellation", "Reds")
 
 
 def _sweep(result: Result, kind: str, colour: str) -> Figure:
@@ -62,7 +62,7 @@ def curves(result: Result) -> Figure:
 
 
 def controls(result: Result) -> Figure:
-    """Fitted subspaces beside their controls, in each other's place, and for one side of eliminations."""
+    """Fitted subspaces beside their controls, in each other's place, and for one side of cancellations."""
     figure, panels = axes(1, 2, (9.0, 2.9), width_ratios=(1.7, 1.0))
     names = [*BARS.values(), "in the other's place"]
     for place, (kind, colour) in enumerate(KINDS.items()):
@@ -90,7 +90,7 @@ def _sides(panel: Any, result: Result) -> None:
     sides = ("both", "left", "right")
     table = [[result.values[f"sides.{fitted}_on_{tried}"].value for tried in sides] for fitted in sides]
     number_map(panel, table, [f"fitted on {side}" for side in sides], sides, "Reds", 1.0, factor=100, digits=0)
-    panel.set_xlabel("tried on eliminations by")
+    panel.set_xlabel("tried on cancellations by")
     titled(panel, "row (left), column (right) or both")
 
 
@@ -110,3 +110,6 @@ def heads(result: Result) -> Figure:
     panel.set_ylabel("share inside (%)")
     legend_below(figure, panels, 3)
     return figure
+
+
+FIGURES = (curves, controls, closure_sweep, cancellation_sweep, heads)

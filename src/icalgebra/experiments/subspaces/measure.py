@@ -1,6 +1,6 @@
-"""Subspaces (L2, L3): does a subspace carry the closure set, and another one the elimination set?
+"""Subspaces (L2, L3): does a subspace carry the closure set, and another one the cancellation set?
 
-Counterfactual pairs (counterfactuals.py) say what a run should answer if it had another run's closure or elimination
+Counterfactual pairs (counterfactuals.py) say what a run should answer if it had another run's closure or cancellation
 set; a subspace of the final attention output is fitted to make it so, and judged on fresh pairs. Controls: random
 subspaces of the same size, the principal directions of the differences between the two runs, the whole space, a
 subspace fitted to shuffled targets, and the base run left alone. The sweep puts subspaces of many sizes at every
@@ -66,16 +66,16 @@ def run(tier: str, seed: int, loaded: LoadedModel, **settings: Any) -> Result:
     for kind, setting in plain.items():
         values |= _shuffled(loaded, kind, setting, plan)
         values |= _failures(loaded, kind, prepared[kind, True], bases[kind, True])
-    values |= _cross(loaded, plain, bases["closure", False], bases["elimination", False])
-    values |= _sides(loaded, bases["elimination", False], plain["elimination"], plan)
+    values |= _cross(loaded, plain, bases["closure", False], bases["cancellation", False])
+    values |= _sides(loaded, bases["cancellation", False], plain["cancellation"], plan)
     values |= _heads(loaded, plain["closure"].test, {kind: bases[kind, False] for kind in KINDS}, plan)
     heads = _heads_inside(values)
-    values["several_heads"] = boolean_estimate(len(heads["elimination"]) > 1, 1)
+    values["several_heads"] = boolean_estimate(len(heads["cancellation"]) > 1, 1)
     swept = {kind: _sweep(loaded, kind, setting, plan) for kind, setting in plain.items()}
     return result_about(
         loaded, "subspaces", tier, seed,
         config=asdict(plan),
-        values=values | swept["closure"].values | swept["elimination"].values,
+        values=values | swept["closure"].values | swept["cancellation"].values,
         curves={f"{kind}.{flag_name(identity)}": _curve(found) for (kind, identity), found in fits.items()},
         details={"sweep": {kind: found.table for kind, found in swept.items()},
                  "best_size": {kind: found.best_size for kind, found in swept.items()},
@@ -162,20 +162,20 @@ def _failures(loaded: LoadedModel, kind: str, setting: Setting, basis: Tensor) -
     return values
 
 
-def _cross(loaded: LoadedModel, settings: dict[str, Setting], closure: Tensor, elimination: Tensor) -> Values:
+def _cross(loaded: LoadedModel, settings: dict[str, Setting], closure: Tensor, cancellation: Tensor) -> Values:
     """Each subspace in the other's place, and how much of one lies in the other."""
     d, size = closure.shape[1:]
     return {
-        "cross.closure_for_elimination": accuracy_estimate(_hits(loaded, settings["elimination"].test, closure)),
-        "cross.elimination_for_closure": accuracy_estimate(_hits(loaded, settings["closure"].test, elimination)),
-        "overlap": point_estimate(overlap(closure[0], elimination[0]), size),
+        "cross.closure_for_cancellation": accuracy_estimate(_hits(loaded, settings["cancellation"].test, closure)),
+        "cross.cancellation_for_closure": accuracy_estimate(_hits(loaded, settings["closure"].test, cancellation)),
+        "overlap": point_estimate(overlap(closure[0], cancellation[0]), size),
         "overlap.random": point_estimate(size / d, size),
     }
 
 
 def _sides(loaded: LoadedModel, both: Tensor, pairs_of_both: Setting, plan: Plan) -> Values:
-    """Subspaces for eliminations by the row, by the column and by both, each tried on the pairs of each."""
-    settings = {side: prepare(loaded, f"{side} elimination", False, replace(plan, n=plan.n_sides)) for side in SIDES}
+    """Subspaces for cancellations by the row, by the column and by both, each tried on the pairs of each."""
+    settings = {side: prepare(loaded, f"{side} cancellation", False, replace(plan, n=plan.n_sides)) for side in SIDES}
     bases = {side: main_fit(loaded, setting, plan).basis(plan.size) for side, setting in settings.items()}
     runs = {"both": pairs_of_both.test, **{side: setting.test for side, setting in settings.items()}}
     return {

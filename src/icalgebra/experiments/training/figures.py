@@ -5,8 +5,9 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
+from icalgebra.claims import published
 from icalgebra.language.world import PAPER_STRUCTURES
-from icalgebra.plotting import COLOURS, axes, published
+from icalgebra.plotting import COLOURS, axes
 from icalgebra.results import Result
 from icalgebra.train.presets import preset
 from icalgebra.train.speedrun import flops_before
@@ -68,3 +69,6 @@ def skills(result: Result) -> Figure:
     panels[1][0].set(xscale="log", xlabel="training steps", ylabel="accuracy (%)", ylim=(0, 101))
     figure.legend(*panels[1][0].get_legend_handles_labels(), loc="outside lower center", ncols=8, fontsize=8)
     return figure
+
+
+FIGURES = (holdout, skills)

@@ -94,3 +94,6 @@ def _cancelling(panel: Any, result: Result, prefix: str, label: str, colour: str
     error = [[e.value - e.low for e in found], [e.high - e.value for e in found]]
     facts = [int(key.rpartition("k")[2]) for key in keys]
     panel.errorbar(facts, [e.value for e in found], yerr=error, color=colour, marker="o", capsize=2, label=label)
+
+
+FIGURES = (order_8, all_structures, cancellation)

@@ -1,0 +1,123 @@
+"""What the section on copying says of one model, and by which thresholds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from icalgebra.experiments.shared.readings import Number, Shown, Values
+
+NO_COPYING_HEAD = 0.2  # an indirect effect below a fifth names no head
+SHARED = 0.08  # published: for copy no other head has more
+MOSTLY_INDIRECT = 0.5  # of the effect through the direct path
+CLEAR_DECODING = 0.9  # a head whose top logit is the copied answer so often copies, whatever its indirect effect
+ATTENDS = 0.5  # attention mass on the reverse fact, or share of top logits that are the attended variable
+READS_SLOT = 0.2  # attention on a slot that counts as reading it
+
+
+@dataclass(frozen=True)
+class ClearestHead:
+    """The head whose top logit is most often the copied answer."""
+
+    name: str
+    share: Number
+    effect: Number
+    unseen_by_effect: bool  # it copies, and carrying it over alone hardly shows that
+
+
+@dataclass(frozen=True)
+class Reading:
+    head: str
+    effect: dict[str, Shown]  # of the first, second and third head, and of a random other one
+    commute_head: str
+    commute_effect: Number
+    spread: Literal["none", "several", "one"]  # who copies
+    n_together: int
+    together: dict[str, Shown]
+    commute_together: dict[str, Shown]
+    direct_path: Number
+    mostly_indirect: bool
+    clearest: ClearestHead | None  # where it is not the copying head
+    flipped_head: str
+    flipped_effect: Number
+    flipped_of_head: Number
+    another_decides: bool  # the copying head points at the reverse fact, another leads on flipped queries
+    n_variants: int
+    exact_mass: Number
+    both_mass: Number
+    both_mass_reverse: Number
+    commutative_mass: Number
+    self_mass: Number
+    slot: dict[str, Number]
+    reads_comma: bool
+    conflicting_right: Number
+    conflicting_wrong: Number
+    corrupted_right: Number
+    corrupted_wrong: Number
+    promotes_both: Number
+    decodes_dihedral: Number
+    decodes_attended: Number
+    copies_regardless: bool
+
+
+def read(values: Values) -> Reading:
+    head, leading = values.detail("head"), values.detail("leading")
+    effect = values.optionals("aie.copy.{}", ("first", "second", "third", "random_other"), "")
+    alone, direct = values.number("aie.copy.together.one", ""), values.number("path.copy.first", "")
+    commutative = values.number("variants.commutative.mass.reverse")
+    slot = values.numbers("copy.slot.{}", ("answer", "comma_behind", "="))
+    attended = values.number("decode.dihedral.attended")
+    return Reading(
+        head=head,
+        effect=effect,
+        commute_head=leading["commute"],
+        commute_effect=values.number("aie.commute.first", ""),
+        spread=_spread(values),
+        n_together=alone.n,
+        together=values.optionals("aie.copy.together.{}", ("one", "two", "three", "all"), ""),
+        commute_together=values.optionals("aie.commute.together.{}", ("one", "two", "three"), ""),
+        direct_path=direct,
+        mostly_indirect=direct.value < MOSTLY_INDIRECT * alone.value,
+        clearest=_clearest(values, head),
+        flipped_head=leading["flipped"],
+        flipped_effect=values.number("aie.flipped.first", ""),
+        flipped_of_head=values.number("aie.flipped.copying_head", ""),
+        another_decides=leading["flipped"] != head and commutative.value > ATTENDS,
+        n_variants=values.number("variants.exact.correct").n,
+        exact_mass=values.number("variants.exact.mass.same_pair"),
+        both_mass=values.number("variants.both.mass.same_pair"),
+        both_mass_reverse=values.number("variants.both.mass.reverse"),
+        commutative_mass=commutative,
+        self_mass=values.number("variants.neither.mass.self"),
+        slot={"answer": slot["answer"], "comma": slot["comma_behind"], "equals": slot["="]},
+        reads_comma=slot["comma_behind"].value > max(READS_SLOT, slot["answer"].value),
+        conflicting_right=values.number("variants.conflicting.correct"),
+        conflicting_wrong=values.number("conflicting.predicts_wrong"),
+        corrupted_right=values.number("variants.corrupted.correct"),
+        corrupted_wrong=values.number("corrupted.predicts_wrong"),
+        promotes_both=values.number("corrupted.promotes_both"),
+        decodes_dihedral=values.number("decode.dihedral.commute_any"),
+        decodes_attended=attended,
+        copies_regardless=attended.low > ATTENDS,
+    )
+
+
+def _spread(values: Values) -> Literal["none", "several", "one"]:
+    if values.number("aie.copy.first").value < NO_COPYING_HEAD:
+        return "none"
+    return "several" if values.number("aie.copy.second").value > SHARED else "one"
+
+
+def _clearest(values: Values, head: str) -> ClearestHead | None:
+    decoded, effects = values.detail("decode", "cyclic.copy"), values.detail("effects", "copy")
+    shares = {(i, j): share for i, row in enumerate(decoded) for j, share in enumerate(row)}
+    layer, place = max(shares, key=lambda found: shares[found])
+    name, share, effect = f"{layer}.{place}", shares[layer, place], effects[layer][place]
+    if name == head:
+        return None
+    return ClearestHead(
+        name=name,
+        share=Number.exact(share),
+        effect=Number.exact(effect, "effect"),
+        unseen_by_effect=share > CLEAR_DECODING and effect < NO_COPYING_HEAD,
+    )

@@ -1,0 +1,28 @@
+"""Run one experiment, and stamp its result with where and when."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from time import perf_counter
+from typing import Any
+
+from icalgebra.errors import InputError
+from icalgebra.experiments import experiment
+from icalgebra.experiments.shared.loaded_model import LoadedModel, Runs
+from icalgebra.results import Result, provenance
+from icalgebra.train.distributed import device_name
+
+
+def run_experiment(
+    name: str, tier: str, seed: int = 0, loaded: LoadedModel | None = None, runs: Runs | None = None
+) -> Result:
+    chosen = experiment(name)
+    if not chosen.can_run:
+        raise InputError(f"{name} is not measured by reproduce; icalgebra {name} writes its results")
+    if chosen.about == "runs" and (runs is None or not runs.sources):
+        raise InputError(f"{name} reads finished training runs: give --runs RUN … (dynamics) or --runs SWEEP")
+    begin = perf_counter()
+    asked: dict[str, Any] = {"model": {"loaded": loaded}, "runs": {"runs": runs}}.get(chosen.about, {})
+    result: Result = chosen.part("measure").run(tier=tier, seed=seed, **asked, **chosen.settings(tier))
+    device = device_name(loaded.device) if loaded else "cpu"
+    return replace(result, provenance=provenance(perf_counter() - begin, device))

@@ -1,0 +1,34 @@
+"""The results behind the findings: the best evidence about each model, and all training runs together."""
+
+from __future__ import annotations
+
+from icalgebra.errors import InputError
+from icalgebra.experiments.shared.readings import Values
+from icalgebra.report.store import Store
+from icalgebra.statistics import Estimate
+
+
+class Evidence:
+    """evidence.of("ceiling").number("p7.holdout.ceiling"), and which models were measured."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def of(self, experiment: str, model: str = "data") -> Values:
+        stored = self._store.best(experiment, model)
+        if stored is None:
+            raise InputError(f"the report asks for {experiment} of {model}, which has no result")
+        return Values(stored.result)
+
+    def has(self, experiment: str, model: str = "data") -> bool:
+        return self._store.best(experiment, model) is not None
+
+    def models(self, *experiments: str) -> list[str]:
+        """Models of the paper's world that have results of all these experiments."""
+        first, *others = [self._store.judged_models(experiment) for experiment in experiments]
+        return [model for model in first if all(model in found for found in others)]
+
+    def over_runs(self, experiment: str, *names: str) -> list[list[Estimate]]:
+        """These values of every training run that has them, also of runs without a section of their own."""
+        found = [self.of(experiment, model).result.values for model in self._store.models(experiment)]
+        return [[values[name] for name in names] for values in found if all(name in values for name in names)]
