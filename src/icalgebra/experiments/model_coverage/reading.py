@@ -1,0 +1,108 @@
+"""What the section on the model's coverage says of one model, and by which comparisons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from icalgebra.experiments.shared.readings import Number, Shown, Stated, Values, stated
+from icalgebra.language.world import is_papers_world
+
+
+@dataclass(frozen=True)
+class Answered:
+    """One kind of sequences. Numbers about a subset of its queries are absent where that subset is empty."""
+
+    auc: Number
+    ceiling: Number
+    over_ceiling: Number
+    mechanisms: Number
+    above_mechanisms: Number
+    entailed: Shown  # accuracy where the facts leave one answer
+    guess: Shown  # and where they leave several
+    guess_ceiling: Shown
+    published_mechanisms: Stated
+    published_above: Number
+
+    @property
+    def covered_less(self) -> bool:
+        """The mechanisms cover less of these sequences than of the published ones, beyond chance."""
+        return 100 * self.mechanisms.high < self.published_mechanisms.value
+
+
+@dataclass(frozen=True)
+class Unexplained:
+    """The hold-out queries that the model answers and none of the mechanisms does, and those the mechanisms leave."""
+
+    entailed: Number
+    at_few_facts: Number
+    left_entailed: Shown
+    left_entailed_right: Shown
+    left_guess_right: Shown
+
+
+@dataclass(frozen=True)
+class Example:
+    text: str
+    answer: str
+    structures: list[str]
+    forced_by: list[str]
+
+
+@dataclass(frozen=True)
+class Reading:
+    holdout: Answered
+    train: Answered
+    ceiling_unaware: Number
+    train_above_any_copy: Number
+    papers_world: bool
+    p_mix: float
+    more_to_explain: bool  # on both kinds of sequences the mechanisms cover less than published
+    agrees_with_mechanisms: Shown
+    unexplained: Unexplained | None
+    examples: tuple[Example, ...]
+
+
+def read(values: Values) -> Reading:
+    holdout = _answered(values, "holdout", "C2.total_p7", "C2m.unexplained")
+    train = _answered(values, "train", "C1.total_p7", "C1m.unexplained")
+    return Reading(
+        holdout=holdout,
+        train=train,
+        ceiling_unaware=values.number("holdout.ceiling_unaware"),
+        train_above_any_copy=values.number("train.unexplained_any", "points"),
+        papers_world=is_papers_world(values.config),
+        p_mix=values.config["world"]["p_mix"],
+        more_to_explain=holdout.covered_less and train.covered_less,
+        agrees_with_mechanisms=values.optional("holdout.solved"),
+        unexplained=_unexplained(values),
+        examples=tuple(Example(**example) for example in values.detail("examples")),
+    )
+
+
+def _answered(values: Values, kind: str, mechanisms_claim: str, above_claim: str) -> Answered:
+    return Answered(
+        auc=values.number(f"{kind}.auc"),
+        ceiling=values.number(f"{kind}.ceiling"),
+        over_ceiling=values.number(f"{kind}.over_ceiling"),
+        mechanisms=values.number(f"{kind}.mechanisms"),
+        above_mechanisms=values.number(f"{kind}.unexplained", "points"),
+        entailed=values.optional(f"{kind}.entailed"),
+        guess=values.optional(f"{kind}.guess"),
+        guess_ceiling=values.optional(f"{kind}.guess_ceiling"),
+        published_mechanisms=stated(mechanisms_claim),
+        published_above=Number.exact(stated(above_claim).value / 100, "points"),
+    )
+
+
+def _unexplained(values: Values) -> Unexplained | None:
+    """None for a model that answers nothing beyond the mechanisms."""
+    entailed, few = values.optional("holdout.unexplained_entailed"), values.optional("holdout.unexplained_below_50")
+    if not isinstance(entailed, Number) or not isinstance(few, Number):
+        return None
+    return Unexplained(
+        entailed=entailed,
+        at_few_facts=few,
+        left_entailed=values.optional("holdout.unsolved_entailed"),
+        left_entailed_right=values.optional("holdout.unsolved_entailed_model"),
+        left_guess_right=values.optional("holdout.unsolved_guess_model"),
+    )
