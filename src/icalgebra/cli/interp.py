@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import tyro
 from rich.console import Console
@@ -13,6 +13,7 @@ from rich.table import Table
 
 from icalgebra.atomic_files import write_json, write_text
 from icalgebra.cli.common import MaybeText, ModelName
+from icalgebra.errors import unknown
 from icalgebra.experiments import EXPERIMENTS, experiment
 from icalgebra.experiments.running import run_experiment
 from icalgebra.experiments.shared.loaded_model import load_with_config
@@ -20,16 +21,15 @@ from icalgebra.language.world import is_papers_world
 from icalgebra.results import Result
 from icalgebra.train.distributed import choose_device
 
+INSIDE = {name: item for name, item in EXPERIMENTS.items() if item.inside}
+CHOICES = f"One of {', '.join(INSIDE)}."
+
 
 @dataclass(frozen=True)
 class Interp:
-    """Look inside a model: roles of heads, copying, the identity, closure, cancellation, subspaces, probes."""
+    """Look inside a model: one of the inside experiments on any model, its figures and its verdicts."""
 
-    what: tyro.conf.Positional[
-        Literal["heads", "copying", "identity", "closure", "cancellation", "subspaces", "probes"]
-    ]
-    """heads: roles and their worth; copying: K1–K3; identity: I1–I3; closure: L1; cancellation: L5; subspaces: L2, L3;
-    probes: L4."""
+    what: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="WHAT", help=CHOICES)]
     model: ModelName = "small"
     """A shipped model's name, a run folder, a checkpoint folder or a .safetensors file."""
     out: Path = Path("build/interp")
@@ -38,14 +38,16 @@ class Interp:
     """quick: about a minute on two cores; full: the paper's sample sizes."""
     seed: int = 0
     device: MaybeText = None
-    """cpu, cuda, …; CUDA where there is one unless told."""
+    """cpu, cuda, …; CUDA by default where there is one."""
     json: bool = False
     """The values as one JSON object."""
 
     def run(self) -> None:
+        if self.what not in INSIDE:
+            raise unknown("experiment", self.what, INSIDE)
         loaded = load_with_config(self.model, choose_device(self.device))
         console = Console(stderr=True)
-        with console.status(f"{EXPERIMENTS[self.what].title} ({loaded.name}, {self.tier} tier)"):
+        with console.status(f"{INSIDE[self.what].title} ({loaded.name}, {self.tier} tier)"):
             result = run_experiment(self.what, self.tier, self.seed, loaded)
             files = self._write(result)
         if self.json:

@@ -97,7 +97,10 @@ def _parse(command: type, name: str, arguments: list[str]) -> Any:
 
 
 def _one_line(complaint: str, name: str) -> str:
-    """The reason inside tyro's box: what stands between its title and its first rule."""
+    """The reason inside tyro's box: what stands between its title and its first rule.
+
+    tyro has a hook that would give the reason without a box, but in a private module that may change in any release.
+    """
     lines = [line.strip("│ \t") for line in complaint.splitlines() if not line.startswith(("╭", "╰"))]
     parts = re.split(r"\n[─-]+\n", "\n".join(lines))
     title_is_part = "╭" not in complaint and len(parts) > 1  # a box in ASCII

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from rich.console import Console
+from rich.table import Table
 
 from icalgebra.cli.common import MaybeText
 from icalgebra.errors import InputError
@@ -29,19 +31,24 @@ class Reproduce:
     """quick: minutes on two cores; full: the sizes behind the committed results."""
     only: MaybeText = None
     """One experiment by name; the rest of the page comes from earlier results."""
+    list: bool = False
+    """List the experiments and what each asks; nothing is measured."""
     out: Path = Path("build/report")
     """Where results and page go."""
     seed: int = 0
     model: str = "small"
     """The model to ask: a shipped one's name, a run folder, a checkpoint folder or a .safetensors file."""
     runs: tuple[str, ...] = ()
-    """What training left, for --only dynamics (run folders, one a seed), architecture or mixing (a sweep's folder)."""
+    """Finished runs, for --only dynamics (run folders, one per seed), architecture or mixing (a sweep's folder)."""
     device: MaybeText = None
-    """cpu, cuda, …; CUDA where there is one unless told."""
+    """cpu, cuda, …; CUDA by default where there is one."""
     json: bool = False
     """Print where things are as JSON."""
 
     def run(self) -> int:
+        if self.list:
+            _print_list(self.json)
+            return 0
         from icalgebra.report.page import build_report
 
         fresh = self.out / "results"
@@ -51,14 +58,14 @@ class Reproduce:
         print(json.dumps(told) if self.json else f"report: {page}")
         return 1 if left_out else 0
 
-    def _measure(self, names: list[str], fresh: Path) -> tuple[list[Path], dict[str, str]]:
+    def _measure(self, names: Sequence[str], fresh: Path) -> tuple[Sequence[Path], dict[str, str]]:
         """The files written; and what could not be asked, with the reason: of several experiments the others go on."""
         console = Console(stderr=True)
         if self.tier == "quick":
             expected = sum(EXPERIMENTS[name].seconds for name in names)
             console.print(f"{len(names)} experiment{'s' * (len(names) > 1)}, about {expected:.0f} s")
-        loaded, runs = self._subject(names), Runs(self.runs, choose_device(self.device))
-        written: list[Path] = []
+        loaded, runs = self._loaded_model(names), Runs(self.runs, choose_device(self.device))
+        written = []
         left_out: dict[str, str] = {}
         for i, name in enumerate(names, start=1):
             asked = EXPERIMENTS[name]
@@ -75,14 +82,25 @@ class Reproduce:
             console.print(f"{i}/{len(names)} {name}: done in {result.provenance['seconds']} s")
         return written, left_out
 
-    def _subject(self, names: list[str]) -> LoadedModel | None:
+    def _loaded_model(self, names: Sequence[str]) -> LoadedModel | None:
         if not any(EXPERIMENTS[name].about == "model" for name in names):
             return None
         return load_with_config(self.model, choose_device(self.device))
 
-    def _names(self) -> list[str]:
+    def _names(self) -> Sequence[str]:
         if self.only is None:
             return [name for name, found in EXPERIMENTS.items() if found.can_run and not found.needs_runs]
         if not experiment(self.only).needs_runs and self.runs:
             raise InputError(f"{self.only} reads no --runs")
         return [self.only]
+
+
+def _print_list(as_json: bool) -> None:
+    chosen = [item for item in EXPERIMENTS.values() if item.can_run]
+    if as_json:
+        print(json.dumps([{"name": e.name, "title": e.title, "about": e.about, "seconds": e.seconds} for e in chosen]))
+        return
+    table = Table("experiment", "question", "about", "seconds, quick tier")
+    for item in chosen:
+        table.add_row(item.name, item.title, item.about, "needs --runs" if item.needs_runs else f"{item.seconds:g}")
+    Console().print(table)

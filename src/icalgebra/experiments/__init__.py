@@ -41,6 +41,7 @@ class Experiment:
     seconds: float
     quick: dict[str, Any]
     full: dict[str, Any]
+    inside: bool = False  # it looks inside a model, so `icalgebra interp` offers it
 
     def settings(self, tier: str) -> dict[str, Any]:
         return self.quick if tier == "quick" else self.full
@@ -70,11 +71,12 @@ class Experiment:
 def _found() -> dict[str, Experiment]:
     """By their place on the page."""
     files = [path for folder in __path__ for path in Path(folder).glob("*/experiment.toml")]
-    read = [_read(path) for path in files]
+    read = [read_entry(path) for path in files]
     return {item.name: item for item in sorted(read, key=lambda item: (item.order, item.name))}
 
 
-def _read(path: Path) -> Experiment:
+def read_entry(path: Path) -> Experiment:
+    """An experiment.toml; its folder's name is the experiment's."""
     try:
         entry = tomllib.loads(path.read_text(encoding="utf-8"))
         for tier in ("quick", "full"):

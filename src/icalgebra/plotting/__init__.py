@@ -1,6 +1,11 @@
-"""Figures: one file per figure. They read results and the published numbers, never a model.
+"""What figures share: the style, curves with their bands, and SVG for the page.
 
-Each figure is a function from the results it needs to a matplotlib figure; `svg` turns that into text for the page.
+panels.py        heat maps of heads, attention over a sequence, grids of panels
+sweep_curves.py  curves of many training runs
+compact.py       the SVG in fewer bytes
+
+A figure is a function from a Result to a matplotlib Figure. It is made without pyplot, which keeps every figure in a
+global list until it is closed and takes half a second to import.
 """
 
 from __future__ import annotations
@@ -9,17 +14,14 @@ import io
 from html import escape
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
+from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from icalgebra.claims import published
 from icalgebra.plotting.compact import compact
 from icalgebra.results import Curve
 
-# One colour a mechanism throughout, in the paper's order: green, purple, yellow, red, blue; black: published.
+# One colour per mechanism throughout, in the paper's order: green, purple, yellow, red, blue; black: published.
 COLOURS = {
     "copy": "#4c9f70",
     "commute": "#8d6cab",
@@ -52,8 +54,9 @@ STYLE: dict[Any, Any] = {
 
 def axes(rows: int, columns: int, size: tuple[float, float], **options: Any) -> tuple[Figure, Any]:
     """Empty panels in the house style."""
-    with plt.rc_context(STYLE):
-        return plt.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False, **options)
+    with rc_context(STYLE):
+        figure = Figure(figsize=size, layout="constrained")
+        return figure, figure.subplots(rows, columns, squeeze=False, **options)
 
 
 def line(panel: Any, curve: Curve, colour: str, label: str = "", **style: Any) -> None:
@@ -83,15 +86,14 @@ def legend_below(figure: Figure, panels: Any, columns: int = 4) -> None:
 
 
 def svg(figure: Figure, words: str = "") -> str:
-    """The figure as one <svg> element; the figure is closed.
+    """The figure as one <svg> element.
 
-    The words are for those who cannot see it. They also salt the names of its parts, which must not occur in another
-    drawing of the page: a reference into a folded section would find nothing to draw.
+    The words are the text for screen readers. They also salt the ids inside the drawing: ids must be unique on the page,
+    since a reference that resolves into a folded section draws nothing.
     """
     text = io.StringIO()
-    with plt.rc_context({**STYLE, "svg.hashsalt": STYLE["svg.hashsalt"] + words}):
+    with rc_context({**STYLE, "svg.hashsalt": STYLE["svg.hashsalt"] + words}):
         figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
-    plt.close(figure)
     drawn = text.getvalue()
     label = f'<svg role="img" aria-label="{escape(words)}"' if words else "<svg"
     return compact(label + drawn[drawn.index("<svg") + len("<svg") :])

@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
-from jinja2 import ChoiceLoader, Environment, FunctionLoader, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, FunctionLoader, PackageLoader, StrictUndefined, TemplateSyntaxError, UndefinedError
 from markupsafe import Markup
 
 from icalgebra import __version__
@@ -160,8 +161,16 @@ def _body(environment: Environment, experiment: Experiment, item: Stored, others
     if reading is None:
         shown = {"values": item.result.values, "figures": figures}
         return Body(Markup(environment.get_template("values.html.jinja").render(shown)), False, item)
-    html = environment.get_template(f"{experiment.name}/section.html.jinja").render(r=reading, figures=figures)
-    return Body(Markup(html), True, item)
+    return Body(_words(environment, experiment, "section", r=reading, figures=figures), True, item)
+
+
+def _words(environment: Environment, experiment: Experiment, part: str, **names: Any) -> Markup:
+    """A template of the experiment's folder, filled in."""
+    file = f"{experiment.name}/{part}.html.jinja"
+    try:
+        return Markup(environment.get_template(file).render(names))
+    except (UndefinedError, TemplateSyntaxError) as error:
+        raise InputError(f"{file}: {error}") from error
 
 
 def _refuse_unknown(experiment: Experiment, values: Values, results: Iterable[Result]) -> None:
@@ -180,7 +189,7 @@ def _together(environment: Environment, experiment: Experiment, results: list[Re
     if len(results) < 2 or not (experiment.folder / "together.html.jinja").is_file():
         return Markup("")
     reading = experiment.part("reading").read_together([Values(result) for result in results])
-    return Markup(environment.get_template(f"{experiment.name}/together.html.jinja").render(r=reading))
+    return _words(environment, experiment, "together", r=reading)
 
 
 def by_claim(judged: list[Judged]) -> list[tuple[Claim, list[Judged]]]:
