@@ -3,11 +3,13 @@
 import builtins
 import os
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # workers that share two cores only get in each other's way
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / ".numba_cache"))
 
 import jaxtyping
+import pytest
 from hypothesis import HealthCheck, settings
 
 CHECKED = (
@@ -23,3 +25,14 @@ jaxtyping.install_import_hook([f"icalgebra.{name}" for name in CHECKED.split()],
 
 settings.register_profile("suite", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("suite")
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Empty drawings, for tests about words: half a minute of drawing says nothing about them."""
+    from markupsafe import Markup
+
+    def empty(experiment: Any, result: Any) -> dict[str, Markup]:
+        return {draw.__name__: Markup("<svg></svg>\n") for draw in experiment.figures}
+
+    monkeypatch.setattr("icalgebra.report.page.drawings", empty)

@@ -7,9 +7,11 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +21,7 @@ from icalgebra.algebra.structures import structure
 from icalgebra.cli import main
 from icalgebra.data.distributions import DISTRIBUTIONS, sample
 from icalgebra.errors import InputError
+from icalgebra.experiments import EXPERIMENTS
 from icalgebra.language.sequences import Sequences
 from icalgebra.language.world import World
 
@@ -373,3 +376,13 @@ def golden_now() -> dict:
         "worlds": {name: sample("holdout", 3, 8, seed=7, world=world).texts() for name, world in worlds.items()},
         "tables": {f"{family}(8,0)": structure(f"{family}(8,0)").table.tolist() for family in families},
     }
+
+
+def n_figures(names: Iterable[str]) -> int:
+    """How many drawings the sections of these experiments have."""
+    return sum(len(EXPERIMENTS[name].figures) for name in names)
+
+
+def with_sizes(monkeypatch: pytest.MonkeyPatch, name: str, sizes: dict[str, Any]) -> None:
+    """The experiment with small settings in both tiers."""
+    monkeypatch.setitem(EXPERIMENTS, name, replace(EXPERIMENTS[name], quick=sizes, full=sizes))

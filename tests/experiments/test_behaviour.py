@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from icalgebra.report.sections import SECTIONS
 
+from helpers import n_figures
 from icalgebra.algebra.structures import structure
 from icalgebra.data.distributions import sample
 from icalgebra.errors import InputError
@@ -23,6 +23,7 @@ from icalgebra.experiments import (
     model_coverage,
     unseen_structures,
 )
+from icalgebra.experiments.accuracy_by_facts import figures
 from icalgebra.experiments.accuracy_by_facts.measure import between
 from icalgebra.experiments.shared.loaded_model import LoadedModel, load_with_config
 from icalgebra.language.world import World
@@ -34,7 +35,6 @@ from icalgebra.model.prefix_accuracy import (
     logits_at_positions,
 )
 from icalgebra.model.transformer import Transformer
-from icalgebra.plotting import accuracy_by_facts as figures
 from icalgebra.plotting import svg
 from icalgebra.report.page import build_report
 from icalgebra.results import Result, write_result
@@ -240,4 +240,4 @@ def test_sections_show_the_numbers(tmp_path: Path, results: dict[str, Result]) -
     html = build_report(tmp_path, tmp_path / "results", None).read_text()
     for name in BEHAVIOUR:
         assert f'id="{name}"' in html
-    assert html.count("<svg") == sum(len(s.figures) for s in SECTIONS if s.experiment in BEHAVIOUR)
+    assert html.count("<svg") == n_figures(BEHAVIOUR)

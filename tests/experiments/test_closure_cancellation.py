@@ -13,10 +13,9 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from icalgebra.report.sections import SECTIONS
 from rich.console import Console
 
-from helpers import blocks, parse
+from helpers import blocks, n_figures, parse
 from icalgebra.cli import main
 from icalgebra.cli.interp import _beside_published
 from icalgebra.data.distributions import sample
@@ -364,7 +363,7 @@ def test_a_damaged_checkpoint_gives_no_point_of_a_curve(
 
 def test_every_figure_is_on_the_page(results: dict[str, Result], tmp_path: Path) -> None:
     html = _page(results, tmp_path)
-    assert html.count("<svg") == sum(len(section.figures) for section in SECTIONS if section.experiment in results)
+    assert html.count("<svg") == n_figures(results)
     assert "comes without them" in html.replace("\n", " ")
 
 
@@ -387,8 +386,7 @@ def test_the_command_writes_figures_and_json(
         main(["interp", name, str(tmp_path / "run"), "--out", str(tmp_path / "out"), "--device", "cpu"])
     assert ended.value.code == 0
     assert "not judged" in capsys.readouterr().out  # its world is not the paper's
-    (section,) = [section for section in SECTIONS if section.experiment == name]
-    wanted = {f"{name}.json", *(f"{name}-{figure}.svg" for figure in section.figures)}
+    wanted = {f"{name}.json", *(f"{name}-{draw.__name__}.svg" for draw in EXPERIMENTS[name].figures)}
     assert {path.name for path in (tmp_path / "out").iterdir()} == wanted
 
 

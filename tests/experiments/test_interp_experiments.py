@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from icalgebra.report.sections import SECTIONS, Section
-from markupsafe import Markup
+from matplotlib.figure import Figure
 from rich.console import Console
 
-from helpers import parse
+from helpers import n_figures, parse, with_sizes
 from icalgebra.cli import main
 from icalgebra.cli.interp import _beside_published, _roles
 from icalgebra.data.distributions import sample
 from icalgebra.errors import InputError
-from icalgebra.experiments import EXPERIMENTS, Experiment, load_claims
+from icalgebra.experiments import EXPERIMENTS, load_claims
 from icalgebra.experiments.cancellation.figures import logit_bars
 from icalgebra.experiments.cancellation.measure import run as run_cancellation
 from icalgebra.experiments.copying.measure import _planted_wrong, _random_other, family_world
@@ -60,12 +57,6 @@ def results(loaded: LoadedModel) -> dict[str, Result]:
     return {name: RUN[name](tier="quick", seed=0, loaded=loaded, **sizes) for name, sizes in SIZES.items()}
 
 
-@pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Empty drawings, for tests about words."""
-    monkeypatch.setattr(Section, "drawn", lambda self, result: {name: Markup("<svg></svg>\n") for name in self.figures})
-
-
 @pytest.mark.parametrize("name", SIZES)
 def test_every_claim_finds_its_value(results: dict[str, Result], name: str) -> None:
     claims = [claim for claim in load_claims() if claim.experiment == name]
@@ -97,7 +88,7 @@ def test_every_figure_is_on_the_page(results: dict[str, Result], tmp_path: Path)
         stamped = Result(**{**vars(result), "provenance": {"seconds": 1.0, "machine": "m", "commit": None}})
         write_result(tmp_path / "results", stamped)
     html = build_report(tmp_path, tmp_path / "results", None).read_text()
-    assert html.count("<svg") == sum(len(section.figures) for section in SECTIONS if section.experiment in results)
+    assert html.count("<svg") == n_figures(results)
 
 
 ODD: dict[str, dict[str, Any]] = {
@@ -144,9 +135,8 @@ def test_odd_worlds_and_shapes_are_measured_or_refused_in_one_line(odd: str, nam
     for key, estimate in result.values.items():
         assert np.isfinite([estimate.value, estimate.low, estimate.high]).all(), key
     assert "NaN" not in json.dumps(result.details)
-    (section,) = [item for item in SECTIONS if item.experiment == name]
-    for figure in section.figures:
-        plt.close(getattr(import_module(f"icalgebra.plotting.{name}"), figure)(result))
+    for draw in EXPERIMENTS[name].figures:
+        draw(result)
 
 
 def test_what_needs_another_head_is_left_out(tmp_path: Path, undrawn: None) -> None:
@@ -166,7 +156,7 @@ def test_what_needs_another_head_is_left_out(tmp_path: Path, undrawn: None) -> N
     html = build_report(tmp_path, tmp_path / "results", None).read_text()
     assert html.count("was not asked everything") == 3  # whose words weigh one head against others
     assert "<td>aie.copy.first</td>" in html
-    assert html.count("<svg") == sum(len(section.figures) for section in SECTIONS if section.experiment in found)
+    assert html.count("<svg") == n_figures(found)
 
 
 def test_a_role_that_nobody_asks_for_is_left_out() -> None:
@@ -182,12 +172,11 @@ def test_a_role_that_nobody_asks_for_is_left_out() -> None:
 
 
 def test_bars_are_called_by_the_alphabets_letters() -> None:
-    figure, panel = plt.subplots()
+    panel = Figure().subplots()
     logit_bars(panel, [0.0] * 30, "C", {"b"})
     assert "".join(label.get_text() for label in panel.get_xticklabels()) == World(n_variables=30).vocabulary.variables
     coloured = [i for i, bar in enumerate(panel.patches) if bar.get_facecolor() != panel.patches[0].get_facecolor()]
     assert coloured == [1, 28]
-    plt.close(figure)
 
 
 def test_the_random_other_head_depends_on_the_seed() -> None:
@@ -229,9 +218,8 @@ def test_the_command_writes_figures_and_json_for_a_run_folder(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_training(CONFIG, tmp_path / "run")
-    known, out = EXPERIMENTS["heads"], tmp_path / "out"
-    sizes = SIZES["heads"]
-    monkeypatch.setitem(EXPERIMENTS, "heads", Experiment(known.module, known.title, True, 1.0, sizes, sizes))
+    out = tmp_path / "out"
+    with_sizes(monkeypatch, "heads", SIZES["heads"])
     with pytest.raises(SystemExit) as ended:
         main(["interp", "heads", str(tmp_path / "run"), "--out", str(out), "--device", "cpu", "--json"])
     assert ended.value.code == 0

@@ -1,4 +1,4 @@
-"""The folder is the registration: the example of CONTRIBUTING.md, put anywhere, is listed, measured, judged and shown."""
+"""The folder is the registration: the example of CONTRIBUTING.md is listed, measured, judged and shown from anywhere."""
 
 import json
 import os

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from icalgebra.report.sections import SECTIONS
 
+from helpers import n_figures, with_sizes
 from icalgebra.cli import main
 from icalgebra.data.counterfactuals import counterfactual_pairs
 from icalgebra.data.distributions import sample
-from icalgebra.experiments import EXPERIMENTS, Experiment, load_claims
+from icalgebra.experiments import load_claims
 from icalgebra.experiments.probes.measure import run as run_probes
 from icalgebra.experiments.shared.loaded_model import LoadedModel
 from icalgebra.experiments.subspaces.measure import run as run_subspaces
@@ -96,7 +96,7 @@ def test_every_figure_is_on_the_page(results: dict[str, Result], tmp_path: Path)
         stamped = replace(result, provenance={"seconds": 1.0, "machine": "m", "commit": None})
         write_result(tmp_path / "results", stamped)
     html = build_report(tmp_path, tmp_path / "results", None).read_text()
-    assert html.count("<svg") == sum(len(section.figures) for section in SECTIONS if section.experiment in results)
+    assert html.count("<svg") == n_figures(results)
     assert "L2.without_identity" in html
     assert "L4.a_lowest" in html
 
@@ -115,8 +115,8 @@ def test_the_command_runs_on_a_run_folder(
 ) -> None:
     run_training(CONFIG, tmp_path / "run")
     for name, sizes in SIZES.items():
-        known, out = EXPERIMENTS[name], tmp_path / name
-        monkeypatch.setitem(EXPERIMENTS, name, Experiment(known.module, known.title, True, 1.0, sizes, sizes))
+        out = tmp_path / name
+        with_sizes(monkeypatch, name, sizes)
         with pytest.raises(SystemExit) as ended:
             main(["interp", name, str(tmp_path / "run"), "--out", str(out), "--device", "cpu", "--json"])
         assert ended.value.code == 0
@@ -129,8 +129,7 @@ def test_a_world_without_room_is_refused_in_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_training(replace(CONFIG, structures=("C4",), n_variables=4), tmp_path / "run")
-    known, sizes = EXPERIMENTS["subspaces"], SIZES["subspaces"]
-    monkeypatch.setitem(EXPERIMENTS, "subspaces", Experiment(known.module, known.title, True, 1.0, sizes, sizes))
+    with_sizes(monkeypatch, "subspaces", SIZES["subspaces"])
     with pytest.raises(SystemExit) as ended:
         main(["interp", "subspaces", str(tmp_path / "run"), "--out", str(tmp_path / "out"), "--device", "cpu"])
     assert ended.value.code == 2
