@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from icalgebra.algebra.structures import MAX_ORDER
 from icalgebra.errors import InputError
-from icalgebra.language.vocabulary import Vocabulary, facts_of
+from icalgebra.language.vocabulary import MAX_VARIABLES, Vocabulary, facts_of
 
 SIXTEEN = Vocabulary()
 sizes = st.integers(1, 52)
@@ -110,3 +111,7 @@ def test_an_empty_text_is_an_error(text):
 def test_an_alphabet_has_between_one_and_52_variables(n):
     with pytest.raises(InputError, match="between 1 and 52"):
         Vocabulary(n)
+
+
+def test_the_largest_structure_fills_the_alphabet() -> None:
+    assert MAX_ORDER == MAX_VARIABLES

@@ -22,8 +22,9 @@ import numpy as np
 
 from icalgebra.algebra.axioms import find_identity, is_associative, is_latin
 from icalgebra.errors import InputError, unknown
-from icalgebra.language.vocabulary import MAX_VARIABLES
 
+
+MAX_ORDER = 52  # every element needs a variable, and the alphabet has as many letters
 
 @dataclass(frozen=True, eq=False)
 class Structure:
@@ -256,6 +257,6 @@ def _small_group_name(name: str, order: int, number: int) -> str:
 
 
 def _checked_order(name: str, order: int) -> int:
-    if not 1 <= order <= MAX_VARIABLES:
-        raise InputError(f"{name} has {order} elements; a structure has between 1 and {MAX_VARIABLES}")
+    if not 1 <= order <= MAX_ORDER:
+        raise InputError(f"{name} has {order} elements; a structure has between 1 and {MAX_ORDER}")
     return order

@@ -12,10 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from icalgebra.algebra.structures import Structure
+from icalgebra.algebra.structures import MAX_ORDER, Structure
 from icalgebra.atomic_files import read_json, read_text
 from icalgebra.errors import InputError
-from icalgebra.language.vocabulary import MAX_VARIABLES
 
 
 def load_structure(path: str | Path) -> Structure:
@@ -25,8 +24,8 @@ def load_structure(path: str | Path) -> Structure:
     if not rows:
         raise InputError(f"{path.name}: the table is empty")
     elements, body, corner = _header_and_body(rows)
-    if len(elements) > MAX_VARIABLES:
-        raise InputError(f"{path.name}: {len(elements)} elements; a structure has at most {MAX_VARIABLES}")
+    if len(elements) > MAX_ORDER:
+        raise InputError(f"{path.name}: {len(elements)} elements; a structure has at most {MAX_ORDER}")
     number = {element: i for i, element in enumerate(elements)}
     if len(number) != len(elements):
         repeated = next(element for element in elements if elements.count(element) > 1)
