@@ -1,4 +1,4 @@
-"""Files that are whole or not there (written beside their place, flushed to disk, renamed), and users' files read."""
+"""Atomic file writes (a temporary file beside the target, flushed to disk, renamed), and reading of users' files."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from icalgebra.errors import InputError
 
 @contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
-    """A temporary path to write to; it takes the place of `path` when the block ends well, and goes if it does not.
+    """A temporary path to write to; it replaces `path` when the block succeeds and is deleted when it fails.
 
-    A link is followed. A pipe or a device is written to as it stands: it could not be put back.
+    A symbolic link is followed. A pipe or a device is written to directly, since a rename would replace it by a file.
     """
     if path.is_dir():
         raise InputError(f"cannot write {path}: it is a folder")
@@ -41,10 +41,10 @@ def atomic_path(path: Path) -> Iterator[Path]:
 
 
 def sync_folder(folder: Path) -> None:
-    """A rename is on disk only when its folder is."""
+    """Flush a folder to disk: only then does a rename inside it survive a crash."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)
-    except PermissionError:  # a folder may let us write and not read; it cannot be flushed then
+    except PermissionError:  # a folder that is writable but not readable cannot be opened, so it cannot be flushed
         return
     try:
         os.fsync(descriptor)
@@ -53,7 +53,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def read_text(path: Path) -> str:
-    """A text file; InputError says why it cannot be read."""
+    """The text of a file; InputError says why it cannot be read."""
     try:
         return path.read_text(encoding="utf-8-sig")  # spreadsheets put a byte-order mark first
     except (OSError, UnicodeDecodeError) as error:
@@ -61,7 +61,7 @@ def read_text(path: Path) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """A JSON file; InputError says where it is none."""
+    """The contents of a JSON file; InputError says where it is not JSON."""
     text = read_text(path)
     try:
         return json.loads(text)
@@ -79,7 +79,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def json_text(value: Any, depth: int = 0) -> str:
-    """JSON for people and for version control: a line a key, lists on one line."""
+    """JSON that reads and diffs well: one line per key, lists on one line."""
     if not isinstance(value, dict) or not value:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     margin = " " * (depth + 1)

@@ -1,4 +1,4 @@
-"""What the command line tells in one line: bad input (with the fix), and work that cannot go on (with the reason)."""
+"""Errors that the command line reports in one line: bad input, with the fix, and work that fails, with the reason."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Iterable
 
 
 class InputError(ValueError):
-    """A request that cannot be met. The command line prints its message alone and exits with code 2."""
+    """A request that cannot be met. The command line prints only its message and exits with code 2."""
 
 
 class RunError(RuntimeError):
-    """Work that cannot go on: a full disk, a loss that is no number. Its message is printed alone, exit code 1."""
+    """Work that cannot continue: a full disk, a loss that is NaN. Only the message is printed; exit code 1."""
 
 
 def unknown(kind: str, name: str, options: Iterable[str]) -> InputError:
-    """An unknown name, with the nearest known one suggested."""
+    """The error for an unknown name; it suggests the nearest known one, or lists them all."""
     known = list(options)
     lowered = {option.lower(): option for option in known}
     nearest = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.4)

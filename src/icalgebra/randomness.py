@@ -1,8 +1,8 @@
 """Counter-based randomness: row i of stream s under seed S is a pure function of (S, s, i).
 
-A 64-bit key is hashed from (seed, stream); a row's generator starts at a mix of key and row number and then
-walks SplitMix64. So a row is the same whatever the batch size, worker, rank, device or order of asking.
-The kernels are compiled; they also run from plain Python on a one-element uint64 array.
+A 64-bit key is hashed from (seed, stream). Each row has its own SplitMix64 generator, started at a mix of key and row
+number. So a row is the same whatever the batch size, worker, rank, device or order of requests.
+A generator's state is a one-element uint64 array; the kernels are compiled and can also be called from Python.
 """
 
 from __future__ import annotations
@@ -12,23 +12,24 @@ import hashlib
 import numpy as np
 from numba import njit
 
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # SplitMix64's increment: 2**64 over the golden ratio, made odd
 LOW_32 = np.uint64(0xFFFFFFFF)
 
 
 def stream_key(seed: int, stream: str) -> np.uint64:
-    """The key of one stream: a hash, so that neighbouring seeds and similar names share nothing."""
+    """The key of one stream: a hash, so that neighbouring seeds and similar names give unrelated streams."""
     digest = hashlib.blake2b(f"{seed}/{stream}".encode(), digest_size=8).digest()
     return np.uint64(int.from_bytes(digest, "little"))
 
 
 def generator(seed: int, stream: str) -> np.ndarray:
-    """A generator for code that needs one sequence of numbers rather than rows (random tables, say)."""
+    """A generator for code that needs one sequence of random numbers rather than rows, such as random tables."""
     return np.array([stream_key(seed, stream)], dtype=np.uint64)
 
 
 @njit(inline="always", cache=True)
 def mix(z):
+    """SplitMix64's output function."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))
@@ -36,19 +37,20 @@ def mix(z):
 
 @njit(inline="always", cache=True)
 def row_state(key, row):
-    """Where the generator of one row starts."""
+    """The initial state of one row's generator."""
     return mix(mix(key ^ (np.uint64(row) * np.uint64(0xD1342543DE82EF95))) + np.uint64(row))
 
 
 @njit(inline="always", cache=True)
 def next_u64(state):
+    """Advance the generator; its next 64 bits."""
     state[0] += GOLDEN
     return mix(state[0])
 
 
 @njit(cache=True)
 def below(state, n):
-    """A uniform integer in [0, n), n < 2**32, without bias (multiply, shift, reject)."""
+    """An unbiased uniform integer in [0, n), n < 2**32 (Lemire's method: multiply, shift, rarely reject)."""
     n = np.uint64(n)
     product = (next_u64(state) >> np.uint64(32)) * n
     if (product & LOW_32) < n:
@@ -66,7 +68,7 @@ def uniform(state):
 
 @njit(cache=True)
 def partial_shuffle(state, values, n_chosen):
-    """Fisher–Yates on the first n_chosen places: they become a uniform ordered choice from `values`."""
+    """Fisher–Yates for the first n_chosen positions: they become a uniform ordered sample of `values`."""
     for i in range(n_chosen):
         j = i + below(state, len(values) - i)
         values[i], values[j] = values[j], values[i]

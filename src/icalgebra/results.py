@@ -1,7 +1,7 @@
-"""Results: what experiments leave behind and what figures and report read.
+"""Result files: written by experiments, read by figures and report.
 
-results/<tier>/<model>/<experiment>.json; <model> is `data` where no model takes part. Commit, clock and machine sit in
-a `provenance` block; everything outside it is the same for the same seed.
+results/<tier>/<model>/<experiment>.json; <model> is `data` where no model takes part. Commit, time and machine are in a
+`provenance` block; everything outside it is the same for the same seed.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ from icalgebra.atomic_files import read_json, write_json
 from icalgebra.errors import InputError
 from icalgebra.statistics import Estimate, mean, proportion
 
-DIGITS = 5
+DIGITS = 5  # decimals of measured values
 TIERS = ("full", "quick")
-SETTINGS = ("config", "recipe")  # what was asked for, wherever it stands: never rounded
+# Keys of settings, at any depth. They are never rounded: at five decimals a learning rate of 2.5e-6 became 0.
+SETTINGS = ("config", "recipe")
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Values against x, each with its interval and its number of observations."""
+    """Values against x, each with its interval and number of observations."""
 
     x: list[float]
     y: list[float]
@@ -46,10 +47,10 @@ class Curve:
         return Curve(list(x), y, low, high, n)
 
     def at(self, xs: Iterable[float | int]) -> Curve:
-        """Its points at some x alone."""
+        """Only the points at the given x."""
         wanted = set(xs)
-        places = [place for place, x in enumerate(self.x) if x in wanted]
-        return Curve(*([column[place] for place in places] for column in vars(self).values()))
+        kept = [i for i, x in enumerate(self.x) if x in wanted]
+        return Curve(*([column[i] for i in kept] for column in vars(self).values()))
 
     @staticmethod
     def from_means(values: np.ndarray, x: Iterable[float | int]) -> Curve:
@@ -58,13 +59,13 @@ class Curve:
 
     @staticmethod
     def from_hits(hits: np.ndarray, x: Iterable[float | int]) -> Curve:
-        """The share of hits in each column, against x."""
+        """The proportion of hits in each column, against x."""
         return Curve.from_estimates(x, [proportion(float(column.sum()), len(column)) for column in np.asarray(hits).T])
 
 
 @dataclass(frozen=True)
 class Result:
-    """One experiment's values (each with n and a 95 % interval), curves and details, and how they came about."""
+    """One experiment's values (each with n and a 95 % interval), curves and details, and how they were obtained."""
 
     experiment: str
     tier: str
@@ -86,10 +87,10 @@ class Result:
 
     @staticmethod
     def from_dict(plain: dict[str, Any]) -> Result:
-        """What to_dict wrote. A value that was no number is not there: it counts as not measured."""
+        """The inverse of to_dict. A value of null, which was not finite, is left out: it counts as not measured."""
         plain = _renamed(plain)
-        there = {key: value for key, value in plain["values"].items() if value["value"] is not None}
-        values = {key: Estimate(**{name: _number(x) for name, x in value.items()}) for key, value in there.items()}
+        finite = {key: value for key, value in plain["values"].items() if value["value"] is not None}
+        values = {key: Estimate(**{name: _number(x) for name, x in value.items()}) for key, value in finite.items()}
         curves = {
             key: Curve(**{name: [_number(x) for x in column] for name, column in curve.items()})
             for key, curve in plain["curves"].items()
@@ -98,7 +99,7 @@ class Result:
 
 
 def reproduce_command(experiment: str, tier: str, seed: int, about: str = "") -> str:
-    """What to type for a result; `about` names its model or runs."""
+    """The command that makes a result; `about` holds the options that name its model or runs."""
     return f"icalgebra reproduce --tier {tier} --only {experiment} --seed {seed} {about}".rstrip()
 
 
@@ -107,14 +108,14 @@ def result_path(folder: Path, tier: str, model: str, experiment: str) -> Path:
 
 
 def write_result(folder: Path, result: Result) -> Path:
-    """Write folder/<tier>/<model>/<experiment>.json, whole or not at all; its path."""
+    """Write folder/<tier>/<model>/<experiment>.json atomically; returns its path."""
     path = result_path(folder, result.tier, result.model, result.experiment)
     write_json(path, result.to_dict())
     return path
 
 
 def read_result(path: Path) -> Result:
-    """A result file; InputError says what is wrong with one that is none."""
+    """Read one result file; InputError says what is wrong with a file that is not a result."""
     try:
         return Result.from_dict(read_json(path))
     except (AttributeError, TypeError, KeyError) as error:
@@ -122,16 +123,16 @@ def read_result(path: Path) -> Result:
 
 
 def read_results(folder: Path, experiments: Collection[str] | None = None) -> list[Result]:
-    """All results below a folder, or those of some experiments.
+    """All results in a folder, or those of some experiments.
 
-    A user's own folder may hold other JSON, too: a result is known by its place, and one that is damaged is told.
+    A user's folder may hold other JSON files: results are recognised by their paths, and a damaged one is an error.
     """
     paths = [path for tier in TIERS for path in sorted(folder.glob(f"{tier}/*/*.json"))]
     return [read_result(path) for path in paths if experiments is None or path.stem in experiments]
 
 
 def provenance(seconds: float, device: str = "cpu") -> dict[str, Any]:
-    """Where and when: the part of a result that differs from run to run."""
+    """Where, when and how long: the part of a result that differs between equal runs."""
     return {
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "seconds": round(seconds, 2),
@@ -151,14 +152,14 @@ def _commit() -> str | None:
 
 
 def _renamed(plain: dict[str, Any]) -> dict[str, Any]:
-    """Files from before the cancellation set had one name: subspaces and probes called it elimination."""
+    """Older files of subspaces and probes call the cancellation set "elimination"."""
     if plain["experiment"] not in ("subspaces", "probes"):
         return plain
     return json.loads(json.dumps(plain).replace("elimination", "cancellation"))
 
 
 def _plain(value: Any, measured: bool = True) -> Any:
-    """As JSON has it. What was measured is rounded, and null where it is no number; settings stay as they are."""
+    """A value as JSON: measured floats are rounded, and null where not finite; settings stay unchanged."""
     if isinstance(value, dict):
         return {str(key): _plain(item, measured and key not in SETTINGS) for key, item in value.items()}
     if isinstance(value, list | tuple):

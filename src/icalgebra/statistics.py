@@ -1,4 +1,4 @@
-"""Every measured value is an Estimate: the value, its 95 % interval, and how many observations stand behind it."""
+"""Estimates: a measured value, its 95 % interval and the number of observations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Z95 = 1.959963984540054
 
 @dataclass(frozen=True)
 class Estimate:
-    """A measured number with its 95 % interval and the number of observations behind it."""
+    """A measured value with its 95 % interval and the number of observations."""
 
     value: float
     low: float
@@ -29,7 +29,7 @@ class Estimate:
 
 
 def proportion(successes: float | int, n: int) -> Estimate:
-    """A share with Wilson's interval, which stays sensible at 0 and 1."""
+    """A proportion with Wilson's interval, which stays valid near 0 and 1."""
     if n == 0:
         return Estimate(float("nan"), 0.0, 1.0, 0)
     p = successes / n
@@ -39,7 +39,7 @@ def proportion(successes: float | int, n: int) -> Estimate:
 
 
 def mean(values: np.ndarray) -> Estimate:
-    """A mean with its normal interval."""
+    """A mean with its normal-approximation interval."""
     values = np.asarray(values, dtype=np.float64)
     n = len(values)
     half = Z95 * values.std(ddof=1) / np.sqrt(n) if n > 1 else float("nan")
@@ -48,7 +48,10 @@ def mean(values: np.ndarray) -> Estimate:
 
 
 def difference(one: Estimate, other: Estimate) -> Estimate:
-    """Of two shares, by Newcombe's method: Wilson's intervals put together; cautious where they go together."""
+    """The difference of two proportions, by Newcombe's method: Wilson's intervals combined.
+
+    It takes the two as independent, so it is conservative where they are positively correlated.
+    """
     below = np.hypot(one.value - one.low, other.high - other.value)
     above = np.hypot(one.high - one.value, other.value - other.low)
     centre = one.value - other.value
@@ -58,18 +61,18 @@ def difference(one: Estimate, other: Estimate) -> Estimate:
 def auc(hits: np.ndarray, *, resamples: int = 1000, seed: int = 0) -> Estimate:
     """The area under a curve over context sizes: the mean of hits [n sequences, context sizes 1 … k−1].
 
-    The interval comes from resampling sequences, since the sizes of one sequence go together. Sizes that a shorter
-    sequence does not have are NaN.
+    The interval comes from resampling whole sequences, since hits of one sequence are correlated. Context sizes that a
+    shorter sequence does not have are NaN.
     """
-    per_sequence = _means_of_sequences(hits)
+    per_sequence = _sequence_means(hits)
     draws = _resampled(len(per_sequence), resamples, seed)
     low, high = np.quantile(per_sequence[draws].mean(axis=1), [0.025, 0.975])
     return Estimate(float(per_sequence.mean()), float(low), float(high), len(per_sequence))
 
 
 def auc_ratio(hits: np.ndarray, reference: np.ndarray, *, resamples: int = 1000, seed: int = 0) -> Estimate:
-    """One AUC as a share of another over the same sequences, which are resampled together."""
-    above, below = _means_of_sequences(hits), _means_of_sequences(reference)
+    """The ratio of two AUCs over the same sequences, which are resampled together."""
+    above, below = _sequence_means(hits), _sequence_means(reference)
     if not below.any():
         return proportion(0, 0)
     draws = _resampled(len(above), resamples, seed)
@@ -79,25 +82,25 @@ def auc_ratio(hits: np.ndarray, reference: np.ndarray, *, resamples: int = 1000,
 
 
 def share_among(condition: np.ndarray, among: np.ndarray, *, resamples: int = 1000, seed: int = 0) -> Estimate:
-    """How often a condition holds among the queries meant, both bool [n sequences, …]; sequences are resampled.
+    """How often a condition holds among the selected queries, both bool [n sequences, …]; sequences are resampled.
 
-    n counts the queries meant.
+    The estimate's n is the number of selected queries.
     """
-    chosen = np.asarray(among, dtype=bool).reshape(len(among), -1)
-    held = (np.asarray(condition, dtype=bool).reshape(chosen.shape) & chosen).sum(axis=1)
-    meant = chosen.sum(axis=1)
-    if not meant.any():
+    selected = np.asarray(among, dtype=bool).reshape(len(among), -1)
+    n_held = (np.asarray(condition, dtype=bool).reshape(selected.shape) & selected).sum(axis=1)
+    n_selected = selected.sum(axis=1)
+    if not n_selected.any():
         return proportion(0, 0)
-    draws = _resampled(len(meant), resamples, seed)
-    totals = meant[draws].sum(axis=1)
-    low, high = np.quantile(held[draws].sum(axis=1)[totals > 0] / totals[totals > 0], [0.025, 0.975])
-    return Estimate(float(held.sum() / meant.sum()), float(low), float(high), int(meant.sum()))
+    draws = _resampled(len(n_selected), resamples, seed)
+    totals = n_selected[draws].sum(axis=1)
+    low, high = np.quantile(n_held[draws].sum(axis=1)[totals > 0] / totals[totals > 0], [0.025, 0.975])
+    return Estimate(float(n_held.sum() / n_selected.sum()), float(low), float(high), int(n_selected.sum()))
 
 
 def correlation_of_means(one: np.ndarray, other: np.ndarray, *, resamples: int = 1000, seed: int = 0) -> Estimate:
-    """Pearson's correlation between the columns' means of two observations [n sequences, columns].
+    """Pearson's correlation between the column means of two sets of observations [n sequences, columns].
 
-    The interval comes from resampling sequences; columns that are all alike correlate with nothing.
+    The interval comes from resampling sequences. Column means that are all equal have correlation 0.
     """
     draws = np.concatenate([np.arange(len(one))[None], _resampled(len(one), resamples, seed)])
     means = [np.asarray(observed, dtype=np.float64)[draws].mean(axis=1) for observed in (one, other)]
@@ -108,9 +111,10 @@ def correlation_of_means(one: np.ndarray, other: np.ndarray, *, resamples: int =
     return Estimate(float(found[0]), float(min(low, found[0])), float(max(high, found[0])), len(one))
 
 
-def _means_of_sequences(hits: np.ndarray) -> np.ndarray:
+def _sequence_means(hits: np.ndarray) -> np.ndarray:
     return np.nanmean(np.asarray(hits, dtype=np.float64), axis=1)
 
 
 def _resampled(n: int, resamples: int, seed: int) -> np.ndarray:
+    """Bootstrap indices [resamples, n]."""
     return np.random.Generator(np.random.PCG64(seed)).integers(0, n, size=(resamples, n))

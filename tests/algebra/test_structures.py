@@ -252,7 +252,7 @@ def test_a_table_with_foreign_entries_or_another_shape_is_refused(rows):
 
 
 def test_an_identity_must_be_one():
-    with pytest.raises(InputError, match="element 1 is no identity"):
+    with pytest.raises(InputError, match="element 1 is not an identity"):
         Structure("mine", np.array([[0, 1], [1, 0]]), 1)
 
 

@@ -1,4 +1,4 @@
-"""What a Cayley table may obey: predicates on table[x, y] = x·y."""
+"""Axioms as predicates on a Cayley table, table[x, y] = x·y."""
 
 from __future__ import annotations
 

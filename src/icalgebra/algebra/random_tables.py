@@ -15,15 +15,16 @@ _SEMIGROUP_TRIES = 20_000
 
 
 def magma_table(order: int, seed: int) -> np.ndarray:
-    """Every cell independent and uniform."""
+    """A magma: every cell independent and uniform."""
     state = generator(seed, f"magma/{order}")
     return np.array([[below(state, order) for _ in range(order)] for _ in range(order)])
 
 
 def latin_square(order: int, seed: int) -> np.ndarray:
-    """A Latin square from the Markov chain of Jacobson and Matthews, watched at its proper squares only.
+    """A Latin square from the Markov chain of Jacobson and Matthews, observed at its proper squares only.
 
-    On proper squares the chain's law is uniform; order³ of them are visited, starting at the cyclic square.
+    Restricted to those, its stationary distribution is uniform. The chain starts at the cyclic square and visits about
+    order³ proper ones.
     """
     if order == 1:
         return np.zeros((1, 1), dtype=np.int64)
@@ -69,13 +70,13 @@ def _latin_walk(order, n_visits, state):
 
 @njit(cache=True)
 def _one_of(line, state):
-    """The place of a 1 in a line: the only one, or one of two at random (through the −1 of an improper cube)."""
-    places = np.flatnonzero(line == 1)
-    return places[below(state, len(places))]
+    """The index of a 1 in a line: the only one, or one of two at random (a line through the −1 of an improper cube)."""
+    ones = np.flatnonzero(line == 1)
+    return ones[below(state, len(ones))]
 
 
 def semigroup_table(order: int, seed: int) -> np.ndarray:
-    """A semigroup without identity: maps of a few points into themselves, closed under composition.
+    """A semigroup without identity: maps of a few points to themselves, closed under composition.
 
     Random generators are drawn until their closure has exactly `order` elements and no identity.
     """
@@ -93,7 +94,7 @@ def semigroup_table(order: int, seed: int) -> np.ndarray:
 
 
 def monoid_table(order: int, seed: int) -> np.ndarray:
-    """A monoid that is no group: a semigroup without identity plus a new identity, element 0."""
+    """A monoid that is not a group: a semigroup without identity plus a new identity, element 0."""
     if order < 3:
         raise InputError(f"a monoid made from a semigroup without identity has at least 3 elements, not {order}")
     table = np.zeros((order, order), dtype=np.int64)
@@ -103,7 +104,7 @@ def monoid_table(order: int, seed: int) -> np.ndarray:
 
 
 def _closure(maps: list[tuple[int, ...]], limit: int) -> set[tuple[int, ...]] | None:
-    """All compositions of the maps, or None past the limit."""
+    """All compositions of the maps, or None where there are more than `limit`."""
     elements, frontier = set(maps), list(set(maps))
     while frontier:
         element = frontier.pop()
@@ -118,7 +119,7 @@ def _closure(maps: list[tuple[int, ...]], limit: int) -> set[tuple[int, ...]] | 
 
 
 def _composition_table(elements: list[tuple[int, ...]], draw: Callable[[int], int]) -> np.ndarray:
-    """The table of 'first, then second' over the elements, in a random order of them."""
+    """The Cayley table of composition, first the left map, then the right; the elements are shuffled."""
     for i in range(len(elements) - 1, 0, -1):
         j = draw(i + 1)
         elements[i], elements[j] = elements[j], elements[i]

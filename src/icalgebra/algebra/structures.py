@@ -4,9 +4,9 @@
     C4xC2 · C2xC2xC2                        direct products
     SmallGroup(16,3)                        each of the 42 groups of order <= 16 by its small-groups id
     Quasigroup(8,0) · Semigroup(8,0) · Monoid(8,0) · Magma(8,0)     order and seed
-    mine[0 1|1 0]                           any table, written out row by row, with a name of one's own
+    mine[0 1|1 0]                           any table, written out row by row, under a name of your choice
 
-Tables are generated from a few constructions, never typed in. The identity of every group is element 0.
+Tables of groups are generated from a few constructions, never typed in. The identity of every group is element 0.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ import numpy as np
 from icalgebra.algebra.axioms import find_identity, is_associative, is_latin
 from icalgebra.errors import InputError, unknown
 
+MAX_ORDER = 52  # every element needs a variable, and the alphabet has 52 letters
 
-MAX_ORDER = 52  # every element needs a variable, and the alphabet has as many letters
 
 @dataclass(frozen=True, eq=False)
 class Structure:
@@ -37,37 +37,37 @@ class Structure:
     def __post_init__(self) -> None:
         given = np.asarray(self.table)
         if given.ndim != 2 or given.shape[0] != given.shape[1] or given.size == 0:
-            raise InputError(f"{self.name}: a table is square, not of shape {given.shape}")
+            raise InputError(f"{self.name}: a table must be square, not of shape {given.shape}")
         _checked_order(self.name, len(given))
         if given.dtype.kind not in "iu" or given.min() < 0 or given.max() >= len(given):
-            raise InputError(f"{self.name}: a table of {len(given)} elements has whole numbers 0 … {len(given) - 1}")
+            raise InputError(f"{self.name}: a table of {len(given)} elements must hold integers 0 … {len(given) - 1}")
         if self.identity not in (None, find_identity(given)):
-            raise InputError(f"{self.name}: element {self.identity} is no identity of its table")
+            raise InputError(f"{self.name}: element {self.identity} is not an identity of its table")
         table = np.array(given, dtype=np.uint8)
         table.setflags(write=False)
         object.__setattr__(self, "table", table)
 
     @staticmethod
     def from_table(name: str, table: np.ndarray) -> Structure:
-        """A structure whose identity, if any, is looked for."""
+        """A structure from its table alone; the identity is found, if there is one."""
         made = Structure(name, table, None)
         return replace(made, identity=find_identity(made.table))
 
     @property
     def order(self) -> int:
-        """How many elements it has."""
+        """The number of elements."""
         return len(self.table)
 
     @property
     def written_out(self) -> str:
-        """A name that `structure` reads the whole table from again, for configs and command lines."""
+        """A name that contains the whole table, for configs and command lines; `structure` reads it back."""
         rows = "|".join(" ".join(map(str, row)) for row in self.table)
         plain = re.sub(r"[^\w.+-]", "_", self.name)
         return f"{plain}[{rows}]"
 
     @property
     def kind(self) -> str:
-        """The strongest of: group, monoid, semigroup, loop, quasigroup, magma."""
+        """The most specific of: group, monoid, semigroup, loop, quasigroup, magma."""
         if is_associative(self.table):
             return ("group" if is_latin(self.table) else "monoid") if self.identity is not None else "semigroup"
         if is_latin(self.table):
@@ -100,7 +100,7 @@ def metacyclic(m: int, n: int, r: int, t: int = 0) -> np.ndarray:
 
 
 def direct_product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Pairs; element x·len(right) + y is (x, y)."""
+    """The direct product; element x·len(right) + y is (x, y)."""
     n = len(right)
     x, y = np.divmod(np.arange(len(left) * n), n)
     return left[x[:, None], x] * n + right[y[:, None], y]
@@ -113,7 +113,7 @@ def split_extension(kernel: np.ndarray, automorphism: np.ndarray, n: int) -> np.
     for _ in range(n - 1):
         powers.append(automorphism[powers[-1]])
     j, x = np.divmod(np.arange(order * n), order)
-    acted = np.array(powers)[j][:, x]  # acted[u, v] = φ^j(u) applied to the kernel part of v
+    acted = np.array(powers)[j][:, x]  # acted[u, v]: φ^j(u) applied to the kernel part of v
     return kernel[x[:, None], acted] + order * ((j[:, None] + j) % n)
 
 
@@ -140,7 +140,7 @@ def _on_c4xc2(image_of_a: tuple[int, int], image_of_b: tuple[int, int]) -> np.nd
 
 # --- the catalogue --------------------------------------------------------------------------------------------------
 
-# Groups that no family or product names: each one construction.
+# Groups that are not in a family and not a direct product: one construction each.
 _SPECIAL: dict[str, Callable[[], np.ndarray]] = {
     "A4": lambda: split_extension(direct_product(cyclic(2), cyclic(2)), np.array([0, 2, 3, 1]), 3),
     "M16": lambda: metacyclic(8, 2, 5),
@@ -150,7 +150,7 @@ _SPECIAL: dict[str, Callable[[], np.ndarray]] = {
     "C4oD4": lambda: split_extension(direct_product(cyclic(4), cyclic(2)), _on_c4xc2((1, 0), (2, 1)), 2),
 }
 
-# Order -> names in the numbering of the small-groups library, from 1.
+# Order -> names, in the order of the small-groups library (which counts from 1).
 SMALL_GROUPS: dict[int, tuple[str, ...]] = {
     1: ("C1",),
     2: ("C2",),
@@ -173,8 +173,8 @@ SMALL_GROUPS: dict[int, tuple[str, ...]] = {
     ),
 }
 
-# Class of random tables -> the function of random_tables.py that draws one. That module is compiled, so it is imported
-# when one is asked for: the report reads worlds and starts without numba.
+# Kind of random table -> the function of random_tables.py that draws one. That module is imported only when a table is
+# drawn, because it imports numba, and the report reads worlds without needing numba.
 _RANDOM = {
     "Quasigroup": "latin_square",
     "Semigroup": "semigroup_table",
@@ -190,13 +190,13 @@ _WRITTEN_OUT = re.compile(r"([\w.+-]+)\[([\d |]+)\]")
 def all_groups(max_order: int = 16) -> list[Structure]:
     """Every group of order at most max_order (<= 16), up to isomorphism."""
     if max_order > max(SMALL_GROUPS):
-        raise InputError(f"the catalogue holds all groups up to order {max(SMALL_GROUPS)}, not {max_order}")
+        raise InputError(f"the catalogue has all groups up to order {max(SMALL_GROUPS)}, not {max_order}")
     return [structure(name) for order, names in SMALL_GROUPS.items() if order <= max_order for name in names]
 
 
 @lru_cache(maxsize=4096)
 def structure(name: str) -> Structure:
-    """The structure of that name; an unknown name raises InputError and suggests the nearest."""
+    """The structure of that name; an unknown name raises InputError, which suggests the nearest."""
     small = _SMALL_GROUP_NAME.fullmatch(name)
     if small:
         return Structure(name, structure(_small_group_name(name, int(small[1]), int(small[2]))).table, 0)
@@ -207,23 +207,24 @@ def structure(name: str) -> Structure:
         return Structure.from_table(name, draw(order, int(random[3])))
     written = _WRITTEN_OUT.fullmatch(name)
     if written:
-        return Structure.from_table(written[1], _table(written[1], written[2]))
+        return Structure.from_table(written[1], _parse_table(written[1], written[2]))
     if name in _SPECIAL:
         return Structure(name, _SPECIAL[name](), 0)
     parts = name.split("x")
     tables = [table for part in parts if (table := _family(part)) is not None]
     if len(tables) < len(parts):
         raise unknown("structure", name, known_names())
-    _checked_order(name, prod(map(len, tables)))  # before the product is made: it may be far too large
+    _checked_order(name, prod(map(len, tables)))  # before the product is made, which may be far too large
     return Structure(name, reduce(direct_product, tables), 0)
 
 
-def _table(name: str, text: str) -> np.ndarray:
-    """'0 1|1 0' as a table."""
+def _parse_table(name: str, text: str) -> np.ndarray:
+    """'0 1|1 0' to a table."""
     rows = [row.split() for row in text.split("|")]
     if any(len(row) != len(rows) for row in rows):
-        raise InputError(f"{name}: a table of {len(rows)} rows has {len(rows)} numbers in each")
-    return np.array([[min(int(cell), len(rows)) for cell in row] for row in rows])  # whatever its size, too large
+        raise InputError(f"{name}: a table of {len(rows)} rows must have {len(rows)} numbers in each")
+    # Entries that are too large are capped at n, which Structure refuses; uncapped, they might not fit in an integer.
+    return np.array([[min(int(cell), len(rows)) for cell in row] for row in rows])
 
 
 def split_names(text: str) -> tuple[str, ...]:
@@ -233,12 +234,12 @@ def split_names(text: str) -> tuple[str, ...]:
 
 
 def known_names() -> list[str]:
-    """Names to show and to suggest: the 42 small groups, then one of each random family."""
-    return [name for names in SMALL_GROUPS.values() for name in names] + [f"{family}(8,0)" for family in _RANDOM]
+    """Names to list and to suggest: the 42 small groups, then one of each random kind."""
+    return [name for names in SMALL_GROUPS.values() for name in names] + [f"{kind}(8,0)" for kind in _RANDOM]
 
 
 def _family(part: str) -> np.ndarray | None:
-    """C_n, D_n or Q_4n; None where the name is no such group, or a huge one that no alphabet holds."""
+    """C_n, D_n or Q_4n; None where the name is not one of these (or n has more than three digits)."""
     match = re.fullmatch(r"([CDQ])([1-9]\d{0,2})", part)
     if not match:
         return None
@@ -258,5 +259,5 @@ def _small_group_name(name: str, order: int, number: int) -> str:
 
 def _checked_order(name: str, order: int) -> int:
     if not 1 <= order <= MAX_ORDER:
-        raise InputError(f"{name} has {order} elements; a structure has between 1 and {MAX_ORDER}")
+        raise InputError(f"{name} has {order} elements; a structure must have between 1 and {MAX_ORDER}")
     return order

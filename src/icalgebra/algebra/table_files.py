@@ -1,8 +1,8 @@
 """A user's own Cayley table, from CSV or JSON.
 
-CSV: n lines of n cells. Cells are the numbers 0 … n−1, or names, with the names of the elements as first line and
-first column. A table of nothing but numbers has no such header: where the names are numbers, leave the corner empty, or
-put a '*' there. JSON: the same rows as a list of lists, or {"name": …, "table": rows}.
+CSV: n lines of n cells. Cells are the numbers 0 … n−1, or names; with names, the first line and the first column list
+the elements. A table of numbers alone is read as one without such a header: if the elements' names are numbers, leave
+the corner cell empty or put '*' there. JSON: the same rows as a list of lists, or {"name": …, "table": rows}.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from icalgebra.errors import InputError
 
 
 def load_structure(path: str | Path) -> Structure:
-    """Read one table; a malformed one raises InputError that names the file and the cell."""
+    """Read one table; a malformed one raises InputError with the file and the cell."""
     path = Path(path)
     name, rows = _read(path)
     if not rows:
@@ -54,17 +54,17 @@ def _read(path: Path) -> tuple[str, list[list[str]]]:
     data = read_json(path)
     name, table = (data.get("name", path.stem), data.get("table")) if isinstance(data, dict) else (path.stem, data)
     if not isinstance(table, list) or not all(isinstance(row, list) for row in table):
-        raise InputError(f"{path.name}: expected a list of rows, or an object with 'table' holding one")
+        raise InputError(f"{path.name}: expected a list of rows, or an object whose 'table' is one")
     return str(name), [[str(cell) for cell in row] for row in table]
 
 
 def _header_and_body(rows: list[list[str]]) -> tuple[list[str], list[list[str]], int]:
-    """Elements, cells, and 1 where a header line and column were taken off."""
+    """Elements, cells, and 1 where a header line and column were removed, else 0."""
     n = len(rows)
     if all(cell.lstrip("-").isdigit() for row in rows for cell in row) or len(rows[0]) != n or n == 1:
         return [str(i) for i in range(n)], rows, 0
     elements = rows[0][1:]
     if [row[0] if row else "" for row in rows[1:]] != elements:
-        # No header: cells that are not numbers will be named one by one.
+        # Not a header after all: load_structure will report the first cell that is not a number.
         return [str(i) for i in range(n)], rows, 0
     return elements, [row[1:] for row in rows[1:]], 1
