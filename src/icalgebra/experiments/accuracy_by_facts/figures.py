@@ -1,4 +1,4 @@
-"""Figure 2a and its appendix: hold-out accuracy against the number of facts; and what a long context changes."""
+"""Figure 2a and its appendix: hold-out accuracy against the number of facts; and the long-context controls."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ CAUSES = {
     "shifted": "25 facts, all at\nlater positions",
     "company": "{k} facts, shared\nwith C8",
 }
-PUBLISHED_LENGTH = 200  # of results that do not say how many facts their model's sequences have
+PUBLISHED_LENGTH = 200  # for results that do not state their model's sequence length
 WIDTH = 0.38
 
 
 def by_structure(result: Result) -> Figure:
-    """One panel a training structure, and one for the mixture."""
+    """One panel per training structure, and one for the mixture."""
     names = [key.removeprefix("model.") for key in result.curves if key.startswith("model.")]
     columns = 4
     rows = -(-len(names) // columns)
@@ -37,7 +37,7 @@ def by_structure(result: Result) -> Figure:
 
 
 def causes(result: Result) -> Figure:
-    """C3 and C4 under changed circumstances, one bar a condition."""
+    """C3 and C4 in the control conditions, one bar per condition."""
     names = [name for name in ("C3", "C4") if f"decline.{name}.short" in result.values]
     figure, panels = axes(1, 1, (9.4, 3.0))
     panel = panels[0][0]
@@ -55,7 +55,7 @@ def causes(result: Result) -> Figure:
 
 
 def labels(k: int) -> list[str]:
-    """The conditions' names for a model whose sequences have k facts."""
+    """The names of the conditions for a model whose sequences have k facts."""
     ending = "th" if k // 10 % 10 == 1 else {1: "st", 2: "nd", 3: "rd"}.get(k % 10, "th")
     return [name.format(k=k, before=k - 1, kth=f"{k}{ending}") for name in CAUSES.values()]
 

@@ -1,7 +1,8 @@
 """Accuracy against the number of facts (B1): each training structure alone, and the training mixture.
 
-Beside the model: the five mechanisms together, and the ceiling of one who knows the training world but not that only
-one structure will come. For C3 and C4, which the paper saw fall at long contexts, decline.py tries possible causes.
+Beside the model: the five mechanisms together, and the ceiling of a predictor that knows the training world but not
+that only one structure occurs. The published C3 and C4 fall at long contexts; long_context_controls.py tests possible
+causes.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from icalgebra.statistics import Estimate, auc, difference
 MIXTURE = "mixture"
 PUBLISHED_FACTS = tuple(range(2, 199, 2))  # Figure 2a's grid
 SHOWN = (10, 25, 50, 100, 200)
-FALLS_FROM = {"C3": 25, "C4": 50}  # where the published curves stand highest
+FALLS_FROM = {"C3": 25, "C4": 50}  # where the published curves peak
 
 
 def run(tier: str, seed: int, loaded: LoadedModel, n: int, facts: tuple[int, ...]) -> Result:
@@ -51,7 +52,7 @@ def _asked(loaded: LoadedModel, name: str, n: int, facts: tuple[int, ...], seed:
 
 
 def _values(name: str, answers: Answers) -> dict[str, Estimate]:
-    """AUC over the published grid, accuracy at a few numbers of facts, and the fall where the paper saw one."""
+    """AUC over the published grid, accuracy at a few numbers of facts, and the fall where the paper has one."""
     hits = answers.model
     grid = [k for k in PUBLISHED_FACTS if k <= max(answers.facts)]
     values = {
@@ -68,12 +69,12 @@ def _values(name: str, answers: Answers) -> dict[str, Estimate]:
 
 
 def between(hits: np.ndarray, facts: tuple[int, ...], wanted: list[int]) -> np.ndarray:
-    """Each sequence's hits at the wanted numbers of facts, interpolated linearly where they were not measured."""
+    """Each sequence's hits at the wanted numbers of facts, interpolated linearly: the quick tier measures only some."""
     return np.array([np.interp(wanted, facts, row) for row in hits.astype(float)])
 
 
 def first_fall(answers: Answers) -> list[int] | None:
-    """The first pair of numbers of facts between which accuracy falls beyond chance: the intervals do not meet."""
+    """The first pair of numbers of facts between which accuracy falls significantly: the intervals do not overlap."""
     shares = [accuracy_estimate(column) for column in answers.model.T]
     for later, found in enumerate(shares):
         for earlier in range(later):

@@ -1,4 +1,4 @@
-"""What the section on accuracy against the number of facts says of one model."""
+"""What the section says about one model's accuracy against the number of facts."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from icalgebra.claims import published
 from icalgebra.experiments.shared.readings import Number, Shown, Values, stated
 
-PUBLISHED_STRUCTURES = ("C4", "C6", "C8", "C10")  # those of Figure 2a
-CONTROLS = ("short", "repeated", "far", "shifted", "company")
+PUBLISHED_STRUCTURES = ("C4", "C6", "C8", "C10")  # Figure 2a
+CONTROLS = ("short", "repeated", "far", "shifted", "company")  # of long_context_controls.py, but for long
 
 
 @dataclass(frozen=True)
@@ -22,17 +22,8 @@ class Structure:
 
 
 @dataclass(frozen=True)
-class Fall:
-    """The first two numbers of facts between which a structure's accuracy falls beyond chance."""
-
-    structure: str
-    start: int
-    end: int
-
-
-@dataclass(frozen=True)
 class PublishedFall:
-    """C4's curve in Figure 2a."""
+    """C4 in Figure 2a."""
 
     peak: Number
     last: Number
@@ -40,8 +31,17 @@ class PublishedFall:
 
 
 @dataclass(frozen=True)
+class Fall:
+    """The first two numbers of facts between which a structure's accuracy falls significantly."""
+
+    structure: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
 class SmallGroup:
-    """C3 or C4, whose published accuracy falls at long contexts; all but fall: the controls of that name."""
+    """C3 or C4, whose published accuracy falls at long contexts: its fall here, and its accuracy in the controls."""
 
     fall: Shown
     short: Shown
@@ -53,28 +53,37 @@ class SmallGroup:
 
 @dataclass(frozen=True)
 class Reading:
-    structures: tuple[Structure, ...]  # of those of Figure 2a, the ones in the model's world
+    grid_end: int  # the largest published k that the model's sequences reach
+    structures: tuple[Structure, ...]  # those of Figure 2a that are in the model's world
     mixture: Number
     mixture_ceiling: Number
     published_fall: PublishedFall
     falls: tuple[Fall, ...]
     c3: SmallGroup
     c4: SmallGroup
-    c3_alone: Number  # share of training sequences
-    c3_present: Number
-    c3_repeats: int  # of each fact in 199, where C3 stands alone
+    controls_measured: bool
+    c3_alone: Number  # share of training sequences with C3 as the only structure,
+    c3_present: Number  # and as one of them
+    c3_repeats: int  # how often each fact occurs among 199 where C3 is the only structure
 
 
 def read(values: Values) -> Reading:
+    published_c4 = {round(k): accuracy for k, accuracy in published()["figures"]["2a"]["C4"]}
+    last_k = max(published_c4)
+    c3, c4 = _small_group(values, "C3"), _small_group(values, "C4")
     prevalence = values.detail("prevalence", "C3")
     return Reading(
+        grid_end=max(k for k in published_c4 if k <= max(values.config["facts"])),
         structures=_structures(values),
         mixture=values.number("published_grid.mixture"),
         mixture_ceiling=values.number("published_grid_ceiling.mixture"),
-        published_fall=_published_fall(),
+        published_fall=PublishedFall(
+            Number.exact(max(published_c4.values())), Number.exact(published_c4[last_k]), last_k
+        ),
         falls=tuple(Fall(name, *pair) for name, pair in values.detail("falls").items() if pair),
-        c3=_small_group(values, "C3"),
-        c4=_small_group(values, "C4"),
+        c3=c3,
+        c4=c4,
+        controls_measured=bool(c3.short or c4.short),
         c3_alone=Number.exact(prevalence["alone"]),
         c3_present=Number.exact(prevalence["present"]),
         c3_repeats=round(prevalence["repeats_alone_at_200"]),
@@ -82,23 +91,12 @@ def read(values: Values) -> Reading:
 
 
 def _structures(values: Values) -> tuple[Structure, ...]:
-    accuracy = values.optionals("published_grid.{}", PUBLISHED_STRUCTURES)
-    return tuple(
-        Structure(
-            name,
-            ours,
-            values.number(f"published_grid_ceiling.{name}"),
-            Number.exact(stated(f"B1.{name}_auc").value / 100),
-        )
-        for name, ours in accuracy.items()
-        if isinstance(ours, Number)
-    )
-
-
-def _published_fall() -> PublishedFall:
-    points = published()["figures"]["2a"]["C4"]
-    last_k, last = points[-1]
-    return PublishedFall(Number.exact(max(y for _, y in points)), Number.exact(last), round(last_k))
+    found = []
+    for name, accuracy in values.optionals("published_grid.{}", PUBLISHED_STRUCTURES).items():
+        if isinstance(accuracy, Number):
+            ceiling = values.number(f"published_grid_ceiling.{name}")
+            found.append(Structure(name, accuracy, ceiling, Number.exact(stated(f"B1.{name}_auc").value / 100)))
+    return tuple(found)
 
 
 def _small_group(values: Values, name: str) -> SmallGroup:

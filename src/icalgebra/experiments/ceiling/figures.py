@@ -1,4 +1,4 @@
-"""The ceiling: the best possible accuracy beside the mechanisms, for the mixture and for each structure."""
+"""The ceiling beside the mechanisms on the training mixture, and for each structure alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PANELS = {
 
 
 def beside_solvers(result: Result) -> Figure:
-    """What anyone could know, what is certain, and what the five mechanisms answer."""
+    """The best possible accuracy, the share of certain answers, and what the five mechanisms answer."""
     figure, panels = axes(1, 3, (9.4, 3.6), sharey=True)
     for panel, (prefix, title) in zip(panels[0], PANELS.items()):
         line(panel, result.curves[f"{prefix}.ceiling"], COLOURS["ceiling"], "ceiling (exact posterior)")
@@ -27,8 +27,8 @@ def beside_solvers(result: Result) -> Figure:
         auc = 100 * result.values[f"{prefix}.ceiling"].value
         model_claim = "C1m.model" if prefix.endswith("train") else "C2m.model"
         solvers = 100 * result.values[f"{prefix}.solvers"].value
-        told = f"AUC: ceiling {auc:.1f}\nmechanisms {solvers:.1f}\npublished model {claim(model_claim).number}"
-        panel.text(0.97, 0.05, told, transform=panel.transAxes, ha="right", fontsize=8)
+        text = f"AUC: ceiling {auc:.1f}\nmechanisms {solvers:.1f}\npublished model {claim(model_claim).number}"
+        panel.text(0.97, 0.05, text, transform=panel.transAxes, ha="right", fontsize=8)
         panel.set(title=title, xscale="log", xlabel="facts of context", ylim=(0, 101))
         panel.set_xticks([1, 3, 10, 30, 100], ["1", "3", "10", "30", "100"])
         panel.minorticks_off()
@@ -38,7 +38,7 @@ def beside_solvers(result: Result) -> Figure:
 
 
 def by_structure(result: Result) -> Figure:
-    """Each training structure alone: the ceiling of one who believes in the training world, and the published model."""
+    """Each training structure alone: the ceiling with the training world as prior, and the published model."""
     figure, panels = axes(3, 4, (9.4, 6.4), sharex=True, sharey=True)
     for panel, name in zip(panels.flat, PAPER_STRUCTURES):
         line(panel, result.curves[f"structure.{name}"], COLOURS["ceiling"], "ceiling")

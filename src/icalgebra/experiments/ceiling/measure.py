@@ -1,7 +1,7 @@
-"""The ceiling: how well could anyone answer? The exact oracle beside the five mechanisms, by number of facts.
+"""The ceiling: how well could any predictor do? The exact oracle beside the five mechanisms, by number of facts.
 
-A mechanism is sound on a query where the posterior is 1; elsewhere its answer is a guess, however often it is right:
-commute in a non-abelian group, cancel with a closure that is not complete yet.
+A mechanism's answer is certain where its posterior probability is 1. Elsewhere it is a guess, however often right:
+commute in a non-abelian group, cancel while its closure is still incomplete.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ def run(tier: str, seed: int, n: int, n_structure: int) -> Result:
         values[f"{setting}.holdout.published_model_share"] = _published_share(values[f"{setting}.holdout.ceiling"])
         if setting == "p7":
             _measure_mechanisms("holdout", holdout, "last", ceiling, values)
+            # The same queries, taken for training queries: knowing that they are held out is worth almost nothing.
             unaware = ceiling_hits(holdout, "train", "last")
             values["p7.holdout.unaware"] = auc(unaware.hits)
     train = sample("train", n, N_FACTS, seed, stream="ceiling/train")
@@ -47,9 +48,11 @@ def run(tier: str, seed: int, n: int, n_structure: int) -> Result:
 def _measure(
     prefix: str, sequences: Sequences, query: Query, values: dict[str, Estimate], curves: dict[str, Curve]
 ) -> Ceiling:
-    """The ceiling, the entailed share and the mechanisms' union on one kind of sequences."""
+    """The ceiling, the entailed share and the mechanisms together on one kind of sequence."""
     ceiling = ceiling_hits(sequences, query)
     solved = coverage(sequences.tokens, "every" if query == "train" else "last").hits("total")
+    # Expected accuracy (the largest posterior probability) has the mean of the hits with less noise, provided that the
+    # oracle is calibrated; the difference of the two checks that.
     values[f"{prefix}.ceiling"] = auc(ceiling.expected)
     values[f"{prefix}.calibration"] = mean((ceiling.hits - ceiling.expected).mean(axis=1))
     values[f"{prefix}.entailed"] = auc(ceiling.entailed)
@@ -72,7 +75,7 @@ def _published_share(ceiling: Estimate) -> Estimate:
 def _measure_mechanisms(
     kind: str, sequences: Sequences, queries: Queries, ceiling: Ceiling, values: dict[str, Estimate]
 ) -> None:
-    """For each mechanism alone, over all context sizes: how often it answers, is right, and is right with certainty;
+    """For each mechanism alone, over all context sizes: how often it answers, is right, and is right with certainty,
     and its accuracy AUC as a share of the ceiling's."""
     answers = answer_sets(sequences.tokens, queries)[:, 1:]
     asked = sequences.facts[:, 1:, 2] if queries == "every" else sequences.answers[:, None]
@@ -80,7 +83,7 @@ def _measure_mechanisms(
     for place, name in enumerate(MECHANISMS):
         found = answers[:, :, place]
         if not found.any():
-            continue  # copying is impossible on hold-out sequences
+            continue  # copy and commute on hold-out sequences: neither the query nor its reverse occurs
         answered, right = found != 0, found == truth
         values[f"soundness.{kind}.{name}.answers"] = auc(answered)
         values[f"soundness.{kind}.{name}.right"] = share_among(right, answered)
@@ -89,8 +92,9 @@ def _measure_mechanisms(
 
 
 def _structure_ceiling(name: str, n: int, seed: int, values: dict[str, Estimate]) -> Curve:
-    """One structure alone in every sequence, judged by one who believes the whole training world possible."""
+    """One structure alone in every sequence; the prior is the whole training world."""
     alone = sample("holdout", n, N_FACTS, seed, World((name,), p_mix=0.0), stream=f"ceiling/{name}")
+    # Hits, not expected accuracy: with a prior other than the sequences' own distribution the two differ.
     hits = ceiling_hits(alone, "holdout", world=SETTINGS["p7"]).hits
     values[f"structure.{name}"] = auc(hits)
     return Curve.from_means(hits, _sizes(hits))

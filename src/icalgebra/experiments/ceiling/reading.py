@@ -8,12 +8,12 @@ from icalgebra.experiments.shared.readings import Number, Stated, Values, stated
 from icalgebra.language.vocabulary import MECHANISMS
 
 KINDS = {"holdout": "hold-out", "train": "training"}
-ALONE = ("C10", "C8", "C4")  # the structures whose ceiling the words quote; the figure has all of them
+ALONE = ("C10", "C8", "C4")  # the structures whose ceiling the words quote; the figure shows all of them
 
 
 @dataclass(frozen=True)
 class Soundness:
-    """One mechanism alone on one kind of sequences: a row of the table."""
+    """A row of the table: one mechanism alone on one kind of sequence."""
 
     mechanism: str
     kind: str
@@ -25,7 +25,7 @@ class Soundness:
 
 @dataclass(frozen=True)
 class Reading:
-    ceiling: Number  # hold-out AUC at p_mix .7 without D2, as everything here
+    ceiling: Number  # this and what follows: hold-out sequences, p_mix .7 without D2
     published_model: Stated
     published_model_share: Number
     mechanisms: Number
@@ -34,7 +34,7 @@ class Reading:
     after_fifty: Number
     entailed: Number
     entailed_unsolved: Number
-    unaware: Number
+    unaware: Number  # the ceiling for a predictor that takes the query for one of a training sequence
     identity_right: Number
     associate_right: Number
     cancel_right: Number
@@ -43,7 +43,7 @@ class Reading:
     commute_certain: Number
     soundness: tuple[Soundness, ...]
     alone: dict[str, Number]
-    calibration_holdout: Number
+    calibration_holdout: Number  # achieved minus expected accuracy: zero if the oracle's probabilities are right
     calibration_train: Number
 
 
@@ -67,8 +67,8 @@ def read(values: Values) -> Reading:
         commute_certain=values.number("soundness.train.commute.certain"),
         soundness=_soundness(values),
         alone=values.numbers("structure.{}", ALONE),
-        calibration_holdout=values.number("p7.holdout.calibration"),
-        calibration_train=values.number("p7.train.calibration"),
+        calibration_holdout=values.number("p7.holdout.calibration", "points"),
+        calibration_train=values.number("p7.train.calibration", "points"),
     )
 
 

@@ -1,4 +1,4 @@
-"""Figure 3a, 3b: coverage of the five mechanisms, stacked, in both settings; and the AUCs beside the published ones."""
+"""Figure 3a, 3b: stacked coverage of the five mechanisms in both settings, and all AUCs beside the published ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KINDS = {"train_any": "training sequences", "holdout": "hold-out sequences"}
 
 
 def stacked(result: Result) -> Figure:
-    """One panel a setting and kind of sequence: the share each mechanism adds, by number of context facts."""
+    """One panel per setting and kind of sequence: the share each mechanism adds, by number of context facts."""
     figure, panels = axes(2, 2, (9.0, 6.0), sharex=True, sharey=True)
     for row, (setting, setting_name) in enumerate(SETTINGS.items()):
         for column, (kind, kind_name) in enumerate(KINDS.items()):
@@ -45,7 +45,7 @@ def _stack(panel: Any, result: Result, prefix: str) -> None:
 
 
 def beside_published(result: Result) -> Figure:
-    """Every published AUC and copyable share with ours in both settings: who matches what."""
+    """Every published AUC and copyable share, with ours in both settings: which setting matches what."""
     chosen = experiment("coverage").claims()
     labels = list(dict.fromkeys((claim.row, _label(claim)) for claim in chosen))
     figure, panels = axes(1, 1, (9.0, 6.2))

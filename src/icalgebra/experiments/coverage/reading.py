@@ -9,22 +9,23 @@ from icalgebra.experiments.shared.readings import Number, Stated, Values, stated
 
 @dataclass(frozen=True)
 class Compared:
-    """One share in the two settings the paper may have used, and as it was published."""
+    """A share in the two settings that the paper may have used, and as published."""
 
     main: Number  # p_mix .7 without D2: the main model's setting
-    fitting: Number  # p_mix .5 with D2: the setting whose coverage fits
+    fitting: Number  # p_mix .5 with D2: fits the published AUCs
     published: Stated
 
 
 @dataclass(frozen=True)
 class Reading:
-    largest_context: int  # the AUC is a mean over 1 … this many facts of context
+    largest_context: int  # the AUC is the mean over 1 … this many facts of context
     copy: Compared
     cancel_holdout: Compared
     copyable: Compared  # at k = 50
     not_identity: Compared
-    commute_any: Number  # these five at p_mix .5 with D2: commutative copies whatever their answer,
-    commute_right: Number  # and only the right ones, with what that leaves to the later mechanisms
+    # At p_mix .5 with D2: commutative copies whatever their answer; the rest with only right ones counted.
+    commute_any: Number
+    commute_right: Number
     cancel_right: Number
     associate_right: Number
     total_right: Number

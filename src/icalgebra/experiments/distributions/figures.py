@@ -1,4 +1,4 @@
-"""Figure 3c, Table 2: accuracy on the five distributions, cancel and associate pure and embedded."""
+"""Figure 3c, Table 2: accuracy on the five distributions; cancel and associate both pure and embedded."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TITLES = {
 
 
 def by_distribution(result: Result) -> Figure:
-    """One panel a distribution: model, ceiling, and the published table."""
+    """One panel per distribution: model, ceiling, and the published table."""
     table = published()["table_2"]
     figure, panels = axes(2, 4, (9.4, 5.0), sharex=True, sharey=True)
     for panel, (name, title) in zip(panels.flat, TITLES.items()):

@@ -1,16 +1,18 @@
-"""What the section on the five distributions says of one model."""
+"""What the section says about one model on the five distributions."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from icalgebra.experiments.shared.readings import Shown, Stated, Values, stated
+from icalgebra.experiments.shared.readings import Number, Shown, Stated, Values, stated
 from icalgebra.language.vocabulary import MECHANISMS
+
+CERTAIN = 1.0  # a ceiling that says every query is entailed
 
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Of a model with shorter sequences, larger k are not measured."""
+    """ours: absent where k exceeds the model's training length."""
 
     ours: Shown
     published: Stated
@@ -18,7 +20,7 @@ class Accuracy:
 
 @dataclass(frozen=True)
 class Repeated:
-    """A distribution at k = 200, where the facts of pure sequences are repeated most; published: pure."""
+    """One mechanism at k = 200, where pure sequences repeat their facts most; published: pure."""
 
     pure: Shown
     embedded: Shown
@@ -28,17 +30,20 @@ class Repeated:
 @dataclass(frozen=True)
 class Reading:
     at_fifty: dict[str, Accuracy]
-    associate_ceiling: Shown
+    associate_ceiling: Shown  # at k = 50
+    associate_certain: bool
     cancel: Repeated
     associate: Repeated
-    associate_at_five: Accuracy  # the caption's maximum
-    associate_at_twenty_five: Accuracy  # the table's
+    associate_at_five: Accuracy  # the maximum by the published caption
+    associate_at_twenty_five: Accuracy  # and by the published table
 
 
 def read(values: Values) -> Reading:
+    ceiling = values.optional("ceiling.associate.k50")
     return Reading(
         at_fifty={name: _accuracy(values, name, 50) for name in MECHANISMS},
-        associate_ceiling=values.optional("ceiling.associate.k50"),
+        associate_ceiling=ceiling,
+        associate_certain=isinstance(ceiling, Number) and ceiling.value >= CERTAIN,
         cancel=_repeated(values, "cancel"),
         associate=_repeated(values, "associate"),
         associate_at_five=_accuracy(values, "associate", 5),

@@ -1,7 +1,7 @@
-"""The model beside mechanisms and ceiling (C1m, C2m): what is left unexplained, and what the oracle says of it.
+"""The model beside the mechanisms and the ceiling (C1m, C2m): what is left unexplained, and what the oracle says of it.
 
-A query is unexplained where the model is right and none of the five mechanisms answers. The oracle divides those into
-guesses, where the facts leave several answers open, and entailed queries, which some other argument decides.
+A query is unexplained if the model is right and none of the five mechanisms is. The oracle splits these queries into
+guesses, where the facts leave several answers open, and entailed ones, which follow by some other argument.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from icalgebra.solvers import MECHANISMS
 from icalgebra.solvers.coverage import coverage
 from icalgebra.statistics import Estimate, auc, auc_ratio, mean, share_among
 
-KINDS = {"train": "every", "holdout": "last"}
+KINDS = {"train": "every", "holdout": "last"}  # which of its facts are queries
 FEW = 50  # facts of context
 N_EXAMPLES = 4
 
@@ -39,6 +39,7 @@ def run(tier: str, seed: int, loaded: LoadedModel, n_train: int, n_holdout: int)
         if kind == "train":
             values["train.unexplained_any"] = over_any_copy(answers, sequences)
         if kind == "holdout":
+            # The ceiling above knows that the query is held out; the model can at best infer it. The two hardly differ.
             values["holdout.ceiling_unaware"] = auc(ceiling_hits(sequences, "train", "last").hits)
             details["examples"] = examples(answers, sequences)
     config = {"n_train": n_train, "n_holdout": n_holdout, "n_facts": max(facts)}
@@ -54,6 +55,7 @@ def summary(answers: Answers) -> dict[str, Estimate]:
         "mechanisms": auc(solved),
         "ceiling": auc(answers.ceiling),
         "over_ceiling": auc_ratio(model, answers.ceiling),
+        # Net: queries that a mechanism answers and the model does not count against the model, as in the paper's AUCs.
         "unexplained": mean((model.astype(float) - solved).mean(axis=1)),
         "entailed": share_among(model, entailed),
         "guess": share_among(model, ~entailed),
@@ -69,13 +71,13 @@ def summary(answers: Answers) -> dict[str, Estimate]:
 
 
 def over_any_copy(answers: Answers, sequences: Sequences) -> Estimate:
-    """The model above the mechanisms as the paper counts them: a commutative copy whatever its answer."""
+    """The model above the mechanisms as the paper counts them: a commutative copy counts whatever its answer."""
     counted = coverage(sequences.tokens, "every", sequences.world.n_variables, commute_any=True).hits("total")
     return mean((answers.model.astype(float) - counted).mean(axis=1))
 
 
 def _curves(kind: str, answers: Answers, sequences: Sequences) -> dict[str, Curve]:
-    """Over facts of context, as the coverage figures: model, ceiling, and the share that falls to each mechanism."""
+    """By facts of context, as in the coverage figures: model, ceiling, and the share each mechanism adds."""
     sizes = [k - 1 for k in answers.facts]
     covered = coverage(sequences.tokens, KINDS[kind], sequences.world.n_variables)  # type: ignore[arg-type]
     curves = {f"{kind}.{name}": Curve.from_hits(covered.hits(name), sizes) for name in MECHANISMS}
@@ -86,9 +88,9 @@ def _curves(kind: str, answers: Answers, sequences: Sequences) -> dict[str, Curv
 
 
 def examples(answers: Answers, sequences: Sequences) -> list[dict[str, Any]]:
-    """Entailed queries that none of the five answers and the model does, with the facts that force the answer.
+    """Entailed queries that the model answers and none of the five does, with the facts that force the answer.
 
-    One a sequence, at its shortest context; the shortest of all come first.
+    At most one per sequence, with its shortest context; the shortest of all come first.
     """
     wanted = answers.model & ~answers.solvers & (answers.kinds == "entailed")
     places = [(answers.facts[int(row.argmax())], i) for i, row in enumerate(wanted) if row.any()]

@@ -1,4 +1,4 @@
-"""What the section on the model's coverage says of one model, and by which comparisons."""
+"""What the section says about one model beside the mechanisms and the ceiling."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from icalgebra.language.world import is_papers_world
 
 @dataclass(frozen=True)
 class Answered:
-    """One kind of sequences. Numbers about a subset of its queries are absent where that subset is empty."""
+    """The model on one kind of sequence. A number about a subset of queries is absent if that subset is empty."""
 
     auc: Number
     ceiling: Number
     over_ceiling: Number
     mechanisms: Number
     above_mechanisms: Number
-    entailed: Shown  # accuracy where the facts leave one answer
+    entailed: Shown  # accuracy where the facts leave one answer,
     guess: Shown  # and where they leave several
     guess_ceiling: Shown
     published_mechanisms: Stated
@@ -25,13 +25,13 @@ class Answered:
 
     @property
     def covered_less(self) -> bool:
-        """The mechanisms cover less of these sequences than of the published ones, beyond chance."""
+        """The mechanisms cover significantly less of these sequences than of the published ones."""
         return 100 * self.mechanisms.high < self.published_mechanisms.value
 
 
 @dataclass(frozen=True)
 class Unexplained:
-    """The hold-out queries that the model answers and none of the mechanisms does, and those the mechanisms leave."""
+    """Hold-out queries that the model answers and no mechanism does; left_…: all that no mechanism answers."""
 
     entailed: Number
     at_few_facts: Number
@@ -55,7 +55,7 @@ class Reading:
     ceiling_unaware: Number
     train_above_any_copy: Number
     papers_world: bool
-    p_mix: float
+    p_mix: Stated
     more_to_explain: bool  # on both kinds of sequences the mechanisms cover less than published
     agrees_with_mechanisms: Shown
     unexplained: Unexplained | None
@@ -71,7 +71,7 @@ def read(values: Values) -> Reading:
         ceiling_unaware=values.number("holdout.ceiling_unaware"),
         train_above_any_copy=values.number("train.unexplained_any", "points"),
         papers_world=is_papers_world(values.config),
-        p_mix=values.config["world"]["p_mix"],
+        p_mix=Stated(values.config["world"]["p_mix"]),
         more_to_explain=holdout.covered_less and train.covered_less,
         agrees_with_mechanisms=values.optional("holdout.solved"),
         unexplained=_unexplained(values),
@@ -95,7 +95,7 @@ def _answered(values: Values, kind: str, mechanisms_claim: str, above_claim: str
 
 
 def _unexplained(values: Values) -> Unexplained | None:
-    """None for a model that answers nothing beyond the mechanisms."""
+    """None if the model answers nothing that the mechanisms do not."""
     entailed, few = values.optional("holdout.unexplained_entailed"), values.optional("holdout.unexplained_below_50")
     if not isinstance(entailed, Number) or not isinstance(few, Number):
         return None

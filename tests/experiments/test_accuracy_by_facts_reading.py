@@ -1,0 +1,103 @@
+"""What the section on accuracy against the number of facts decides and quotes, and what its figures draw."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from icalgebra.claims import published
+from icalgebra.experiments.accuracy_by_facts.figures import CAUSES, by_structure, causes, labels
+from icalgebra.experiments.accuracy_by_facts.reading import CONTROLS, Fall, Reading, read
+from icalgebra.experiments.shared.readings import Values
+from icalgebra.results import read_result
+
+RESULT = read_result(Path(__file__).parents[2] / "results/full/small/accuracy_by_facts.json")
+READING = read(Values(RESULT))
+
+
+def without(*beginnings: str) -> Reading:
+    kept = {key: value for key, value in RESULT.values.items() if not key.startswith(beginnings)}
+    return read(Values(replace(RESULT, values=kept)))
+
+
+def test_only_structures_whose_accuracy_falls_are_named() -> None:
+    details = {**RESULT.details, "falls": {"C3": [25, 180], "C4": None, "mixture": [4, 9]}}
+    reading = read(Values(replace(RESULT, details=details)))
+    assert reading.falls == (Fall("C3", 25, 180), Fall("mixture", 4, 9))
+    assert READING.falls == ()
+
+
+def test_a_world_without_small_groups_has_no_controls() -> None:
+    assert READING.controls_measured
+    assert without("decline.C4", "C4_fall").controls_measured
+    assert not without("decline.C3", "C3_fall", "decline.C4", "C4_fall").controls_measured
+
+
+def test_structures_outside_the_models_world_are_left_out() -> None:
+    assert [item.name for item in READING.structures] == ["C4", "C6", "C8", "C10"]
+    assert [item.name for item in without("published_grid.C10").structures] == ["C4", "C6", "C8"]
+
+
+@pytest.mark.parametrize("longest, end", [(200, 198), (198, 198), (197, 196), (31, 30)])
+def test_the_published_grid_ends_where_the_model_does(longest: int, end: int) -> None:
+    config = {**RESULT.config, "facts": list(range(2, longest + 1))}
+    assert read(Values(replace(RESULT, config=config))).grid_end == end
+
+
+def test_quotes_of_structures() -> None:
+    for item, stated in zip(READING.structures, ("97.1", "96.0", "89.8", "80.7"), strict=True):
+        assert item.accuracy.estimate == RESULT.values[f"published_grid.{item.name}"]
+        assert item.ceiling.estimate == RESULT.values[f"published_grid_ceiling.{item.name}"]
+        assert item.published.plain == f"{stated}\N{NO-BREAK SPACE}%"
+    assert READING.mixture.estimate == RESULT.values["published_grid.mixture"]
+    assert READING.mixture_ceiling.estimate == RESULT.values["published_grid_ceiling.mixture"]
+
+
+def test_quotes_of_falls_and_controls() -> None:
+    for name, group in (("C3", READING.c3), ("C4", READING.c4)):
+        assert group.fall.estimate == RESULT.values[f"{name}_fall"]
+        assert group.fall.unit == "points"
+        for control in CONTROLS:
+            assert getattr(group, control).estimate == RESULT.values[f"decline.{name}.{control}"]
+    fall = READING.published_fall
+    assert (fall.peak.value, fall.last.value, fall.last_k) == (1.0, 0.94, 198)
+    prevalence = RESULT.details["prevalence"]["C3"]
+    assert (READING.c3_alone.value, READING.c3_present.value) == (prevalence["alone"], prevalence["present"])
+    assert READING.c3_repeats == 22  # 199 facts of nine
+
+
+def test_by_structure_draws_ceiling_mechanisms_model_and_published() -> None:
+    names = [*RESULT.config["world"]["structures"], "mixture"]
+    panels = by_structure(RESULT).axes
+    assert [panel.get_title() for panel in panels] == names
+    for panel, name in zip(panels, names):
+        for line, what in zip(panel.lines, ("ceiling", "solvers", "model")):
+            assert line.get_ydata() == pytest.approx([100 * y for y in RESULT.curves[f"{what}.{name}"].y])
+        points = published()["figures"]["2a"].get(name)
+        assert len(panel.lines) == (4 if points else 3)
+        if points:
+            assert panel.lines[3].get_ydata() == pytest.approx([100 * y for _, y in points])
+
+
+def test_causes_draws_a_bar_per_group_and_condition() -> None:
+    kept = {key: value for key, value in RESULT.values.items() if key != "decline.C3.repeated"}
+    (panel,) = causes(replace(RESULT, values=kept)).axes
+    bars = {
+        (container.get_label(), round(bar.get_x() + bar.get_width() / 2)): bar.get_height()
+        for container in panel.containers
+        if container.get_label() in ("C3", "C4")
+        for bar in container.patches
+    }
+    conditions = {
+        (name, place): f"decline.{name}.{cause}" for name in ("C3", "C4") for place, cause in enumerate(CAUSES)
+    }
+    assert bars == pytest.approx({found: 100 * kept[key].value for found, key in conditions.items() if key in kept})
+    assert [text.get_text() for text in panel.get_xticklabels()] == labels(200)
+
+
+def test_condition_names_follow_the_models_length() -> None:
+    assert labels(32)[1] == "32 facts"
+    assert [labels(k)[3].split()[-1] for k in (32, 41, 111, 200)] == ["32nd", "41st", "111th", "200th"]
+    assert "up to 31" in labels(32)[2]

@@ -1,0 +1,94 @@
+"""What the ceiling's section quotes, and what its figures draw."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from icalgebra.claims import published
+from icalgebra.experiments.ceiling.figures import PANELS, beside_solvers, by_structure
+from icalgebra.experiments.ceiling.reading import read
+from icalgebra.experiments.shared.readings import Values
+from icalgebra.language.world import PAPER_STRUCTURES
+from icalgebra.results import read_result
+
+RESULT = read_result(Path(__file__).parents[2] / "results/full/data/ceiling.json")
+READING = read(Values(RESULT))
+
+
+@pytest.mark.parametrize(
+    "field, key",
+    [
+        ("ceiling", "p7.holdout.ceiling"),
+        ("published_model_share", "p7.holdout.published_model_share"),
+        ("mechanisms", "p7.holdout.solvers"),
+        ("mechanisms_share", "p7.holdout.solvers_share"),
+        ("after_twenty", "p7.holdout.at.20"),
+        ("after_fifty", "p7.holdout.at.50"),
+        ("entailed", "p7.holdout.entailed"),
+        ("entailed_unsolved", "p7.holdout.entailed_unsolved"),
+        ("unaware", "p7.holdout.unaware"),
+        ("identity_right", "soundness.holdout.identity.right"),
+        ("associate_right", "soundness.holdout.associate.right"),
+        ("cancel_right", "soundness.holdout.cancel.right"),
+        ("cancel_certain", "soundness.holdout.cancel.certain"),
+        ("commute_right", "soundness.train.commute.right"),
+        ("commute_certain", "soundness.train.commute.certain"),
+        ("calibration_holdout", "p7.holdout.calibration"),
+        ("calibration_train", "p7.train.calibration"),
+    ],
+)
+def test_quotes(field: str, key: str) -> None:
+    assert getattr(READING, field).estimate == RESULT.values[key]
+
+
+def test_units_and_published_model() -> None:
+    assert READING.published_model.value == 87.3
+    assert READING.calibration_holdout.unit == "points"  # a difference of two accuracies
+    assert {name: item.estimate for name, item in READING.alone.items()} == {
+        name: RESULT.values[f"structure.{name}"] for name in ("C10", "C8", "C4")
+    }
+
+
+def test_the_table_has_a_row_per_mechanism_that_answers() -> None:
+    assert [(row.kind, row.mechanism) for row in READING.soundness] == [
+        *(("hold-out", name) for name in ("identity", "cancel", "associate")),
+        *(("training", name) for name in ("copy", "commute", "identity", "cancel", "associate")),
+    ]
+    cancel = READING.soundness[1]
+    for column in ("answers", "right", "certain", "share"):
+        assert getattr(cancel, column).estimate == RESULT.values[f"soundness.holdout.cancel.{column}"]
+    fewer = {key: value for key, value in RESULT.values.items() if not key.startswith("soundness.train.copy")}
+    assert len(read(Values(replace(RESULT, values=fewer))).soundness) == len(READING.soundness) - 1
+
+
+def test_the_words_hold_for_the_committed_numbers() -> None:
+    assert READING.entailed_unsolved.value > (1 - READING.mechanisms.value) / 2  # the misses are mostly certain
+    assert abs(READING.unaware.value - READING.ceiling.value) < 0.001  # a negligible difference
+    assert READING.commute_certain.high < READING.identity_right.low  # commute errs
+
+
+def test_beside_solvers_draws_three_curves_per_panel() -> None:
+    for panel, (prefix, title) in zip(beside_solvers(RESULT).axes, PANELS.items(), strict=True):
+        assert panel.get_title() == title
+        for line, name in zip(panel.lines, ("ceiling", "entailed", "solvers"), strict=True):
+            curve = RESULT.curves[f"{prefix}.{name}"]
+            assert list(line.get_xdata()) == curve.x
+            assert line.get_ydata() == pytest.approx([100 * y for y in curve.y])
+        aucs = [f"{100 * RESULT.values[f'{prefix}.{name}'].value:.1f}" for name in ("ceiling", "solvers")]
+        model = "92.4" if prefix == "p7.train" else "87.3"
+        assert panel.texts[0].get_text() == f"AUC: ceiling {aucs[0]}\nmechanisms {aucs[1]}\npublished model {model}"
+
+
+def test_by_structure_draws_ceiling_and_published_model() -> None:
+    panels = by_structure(RESULT).axes
+    for panel, name in zip(panels, PAPER_STRUCTURES):
+        points = published()["figures"]["2a"].get(name)
+        assert panel.get_title() == name
+        assert panel.lines[0].get_ydata() == pytest.approx([100 * y for y in RESULT.curves[f"structure.{name}"].y])
+        assert len(panel.lines) == (2 if points else 1)
+        if points:  # k counts the query, the axis does not
+            assert list(panel.lines[1].get_xdata()) == [k - 1 for k, _ in points]
+            assert panel.lines[1].get_ydata() == pytest.approx([100 * y for _, y in points])

@@ -1,0 +1,103 @@
+"""What the section on a model beside mechanisms and ceiling decides and quotes, and what its figure draws."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from icalgebra.experiments.model_coverage.figures import KINDS, over_mechanisms
+from icalgebra.experiments.model_coverage.reading import Reading, read
+from icalgebra.experiments.shared.readings import Values
+from icalgebra.language.vocabulary import MECHANISMS
+from icalgebra.results import Result, read_result
+from icalgebra.statistics import Estimate
+
+RESULT = read_result(Path(__file__).parents[2] / "results/full/small/model_coverage.json")
+READING = read(Values(RESULT))
+
+
+def covering(holdout: float, train: float) -> Reading:
+    """With intervals of the mechanisms' AUCs that end there."""
+    ends = {"holdout.mechanisms": holdout, "train.mechanisms": train}
+    changed = {key: Estimate(high - 0.01, high - 0.02, high, 100) for key, high in ends.items()}
+    return read(Values(replace(RESULT, values={**RESULT.values, **changed})))
+
+
+def without(*keys: str) -> Reading:
+    return read(Values(replace(RESULT, values={k: v for k, v in RESULT.values.items() if k not in keys})))
+
+
+def in_world(**changes: Any) -> Reading:
+    return read(Values(replace(RESULT, config={**RESULT.config, "world": {**RESULT.config["world"], **changes}})))
+
+
+def test_more_is_left_to_explain_where_both_intervals_end_below_the_published_coverage() -> None:
+    assert covering(0.8469, 0.9039).more_to_explain
+    assert not covering(0.8471, 0.9039).more_to_explain
+    assert not covering(0.8469, 0.9041).more_to_explain
+
+
+def test_only_the_papers_world_is_the_main_models() -> None:
+    assert READING.papers_world
+    assert READING.p_mix.__html__() == ".7"
+    assert not in_world(p_mix=0.5).papers_world
+    assert in_world(p_mix=0.5).p_mix.__html__() == ".5"
+    assert not in_world(d2=True).papers_world
+
+
+def test_a_model_that_answers_nothing_more_has_no_unexplained_region() -> None:
+    assert READING.unexplained is not None
+    assert without("holdout.unexplained_entailed", "holdout.unexplained_below_50").unexplained is None
+    assert not without("holdout.guess").holdout.guess
+
+
+@pytest.mark.parametrize("kind", ["holdout", "train"])
+def test_quotes_of_both_kinds(kind: str) -> None:
+    answered = getattr(READING, kind)
+    for field in ("auc", "ceiling", "over_ceiling", "mechanisms", "entailed", "guess", "guess_ceiling"):
+        assert getattr(answered, field).estimate == RESULT.values[f"{kind}.{field}"]
+    assert answered.above_mechanisms.estimate == RESULT.values[f"{kind}.unexplained"]
+    assert answered.above_mechanisms.unit == "points"
+
+
+def test_quotes() -> None:
+    unexplained, values = READING.unexplained, RESULT.values
+    assert unexplained is not None
+    assert unexplained.entailed.estimate == values["holdout.unexplained_entailed"]
+    assert unexplained.at_few_facts.estimate == values["holdout.unexplained_below_50"]
+    assert unexplained.left_entailed.estimate == values["holdout.unsolved_entailed"]
+    assert unexplained.left_entailed_right.estimate == values["holdout.unsolved_entailed_model"]
+    assert unexplained.left_guess_right.estimate == values["holdout.unsolved_guess_model"]
+    assert READING.agrees_with_mechanisms.estimate == values["holdout.solved"]
+    assert READING.train_above_any_copy.estimate == values["train.unexplained_any"]
+    assert READING.ceiling_unaware.estimate == values["holdout.ceiling_unaware"]
+    assert [vars(example) for example in READING.examples] == RESULT.details["examples"]
+
+
+def test_published_numbers() -> None:
+    assert READING.holdout.published_above.plain == "2.6\N{NO-BREAK SPACE}points"
+    assert READING.train.published_above.plain == "2.0\N{NO-BREAK SPACE}points"
+    assert (READING.holdout.published_mechanisms.value, READING.train.published_mechanisms.value) == (84.7, 90.4)
+
+
+def drawn(result: Result, kind: str, name: str) -> np.ndarray:
+    return 100 * np.array(result.curves[f"{kind}.{name}"].y)
+
+
+def test_the_figure_stacks_the_mechanisms_below_model_and_ceiling() -> None:
+    for panel, (kind, title) in zip(over_mechanisms(RESULT).axes, KINDS.items(), strict=True):
+        assert panel.get_title() == title
+        areas = panel.collections[: len(MECHANISMS)]
+        top = sum(drawn(RESULT, kind, name) for name in MECHANISMS)
+        x, y = areas[-1].get_paths()[0].vertices.T
+        assert [area.get_label() for area in areas] == list(MECHANISMS)
+        assert [y[x == size].max() for size in (1, 50, 199)] == pytest.approx([top[0], top[49], top[198]])
+        for line, name in zip(panel.lines, ("ceiling", "model"), strict=True):
+            assert line.get_label() == name
+            assert line.get_ydata() == pytest.approx(drawn(RESULT, kind, name))
+        auc, published = RESULT.values[f"{kind}.auc"].value, "92.4" if kind == "train" else "87.3"
+        assert f"model {100 * auc:.1f} ({published})" in panel.texts[0].get_text()
