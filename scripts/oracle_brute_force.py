@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from brute_force import brute_force_posterior, joint_weights
 from icalgebra.data.distributions import sample
 from icalgebra.language.world import World
-from icalgebra.oracle import judge
+from icalgebra.oracle import classify_queries
 
 WORLDS = {
     **{
@@ -57,7 +57,7 @@ def as_tokens(facts: np.ndarray, x: int, y: int, world: World) -> np.ndarray:
 def compare(facts: np.ndarray, x: int, y: int, world: World, query: str) -> str:
     """Raise where the oracle differs; the kind of the query comes back."""
     exact = brute_force_posterior(facts, x, y, world, query)
-    judged = judge(as_tokens(facts, x, y, world), world, query)
+    judged = classify_queries(as_tokens(facts, x, y, world), world, query)
     np.testing.assert_allclose(judged.probabilities[0], np.array(exact, dtype=float), rtol=1e-10, atol=0)
     possible = sum(p > 0 for p in exact)
     kind = "impossible" if possible == 0 else "entailed" if possible == 1 else "guess"

@@ -13,7 +13,7 @@ import numpy as np
 
 from icalgebra.data.distributions import sample
 from icalgebra.language.world import World
-from icalgebra.oracle import Ceiling, ceiling_hits, credit, judge
+from icalgebra.oracle import Ceiling, ceiling_hits, classify_queries, credit
 from icalgebra.statistics import auc, mean
 
 CONTEXTS = (1, 3, 5, 10, 20, 30, 50)
@@ -29,7 +29,7 @@ def calibration(n: int, seed: int) -> None:
     world = World()
     for n_context in CONTEXTS:
         sequences = sample("holdout", n, n_context + 1, seed, world, stream="calibration")
-        judged = judge(sequences.prompts, world)
+        judged = classify_queries(sequences.prompts, world)
         p = judged.probabilities
         best, won = p.max(axis=1), credit(p, sequences.answers)
         entailed = judged.kinds == "entailed"

@@ -26,9 +26,9 @@ _HOME = {
     "all_groups": "algebra.structures",
     "as_predictor": "model.checkpoints",
     "batches": "data.distributions",
+    "classify_queries": "oracle",
     "counterfactual_pairs": "data.counterfactuals",
     "indirect_effects": "interp.patching",
-    "judge": "oracle",
     "load_model": "model.checkpoints",
     "load_structure": "algebra.table_files",
     "oracle_predictor": "oracle",
@@ -42,6 +42,7 @@ __all__ = list(_HOME)
 
 
 def __getattr__(name: str) -> Any:
+    name = {"judge": "classify_queries"}.get(name, name)  # its name up to 0.1, for one release
     if name not in _HOME:
         raise AttributeError(f"module 'icalgebra' has no attribute {name!r}")
     return getattr(import_module(f"icalgebra.{_HOME[name]}"), name)

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import icalgebra
 from brute_force import brute_force_posterior, evidence, joint_weights, lists_of_structures
 from helpers import exit_code
 from icalgebra.data.distributions import sample
@@ -21,10 +22,10 @@ from icalgebra.errors import InputError
 from icalgebra.language.world import World
 from icalgebra.oracle import (
     ceiling_hits,
+    classify_by_facts,
+    classify_queries,
     explain_entailed,
     explain_impossible,
-    judge,
-    judge_by_facts,
     oracle_predictor,
     posterior,
     posterior_by_facts,
@@ -76,7 +77,7 @@ def test_equals_brute_force_in_exact_fractions(name: str, query: str) -> None:
     for n_context in range(10):
         for facts, x, y in contexts(world, query, n_context, seed=n_context):
             exact = brute_force_posterior(facts, x, y, world, query)
-            judged = judge(prompt_of(facts, x, y, world), world, query)
+            judged = classify_queries(prompt_of(facts, x, y, world), world, query)
             np.testing.assert_allclose(judged.probabilities[0], np.array(exact, dtype=float), rtol=1e-10)
             n_possible = sum(p > 0 for p in exact)
             assert judged.kinds[0] == ("impossible" if n_possible == 0 else "entailed" if n_possible == 1 else "guess")
@@ -158,10 +159,10 @@ def test_only_distinct_facts_and_their_number_matter(case: tuple, random: st.Dra
 def test_a_possible_answer_added_as_a_fact_is_entailed(case: tuple) -> None:
     """And the weights of the answers add up to the weight of the pair: Z of the longer context, fact by fact."""
     facts, x, y = draw_case(case)
-    judged = judge(prompt_of(facts, x, y, PAPER), PAPER, "train")
+    judged = classify_queries(prompt_of(facts, x, y, PAPER), PAPER, "train")
     for z in np.flatnonzero(judged.probabilities[0])[:4]:
         longer = np.concatenate([facts, [[x, y, z]]])
-        after = judge(prompt_of(longer, x, y, PAPER), PAPER, "train")
+        after = classify_queries(prompt_of(longer, x, y, PAPER), PAPER, "train")
         assert after.kinds[0] == "entailed"
         assert after.probabilities[0, z] == 1.0
         floors = slot_floors(PAPER.vocabulary.encode(text_of(longer, x, y, PAPER)[: -len(",xy=")])[None], PAPER)
@@ -173,7 +174,7 @@ def test_a_possible_answer_added_as_a_fact_is_entailed(case: tuple) -> None:
 @given(st.integers(0, 10_000), st.integers(2, 30))
 def test_what_is_entailed_stays_entailed(start: int, n_facts: int) -> None:
     sequences = sample("holdout", 1, n_facts, seed=6, world=PAPER, start=start)
-    kinds = judge_by_facts(sequences.prompts, PAPER).kinds[0]
+    kinds = classify_by_facts(sequences.prompts, PAPER).kinds[0]
     first = np.flatnonzero(kinds == "entailed")
     assert not len(first) or (kinds[first[0] :] == "entailed").all()
 
@@ -208,7 +209,7 @@ def test_calibration(n_context: int, query: str) -> None:
 def test_every_entailed_answer_is_the_truth(world: World) -> None:
     for n_facts in (2, 6, 12, 25, 60):
         sequences = sample("holdout", 100, n_facts, seed=4, world=world)
-        judged = judge(sequences.prompts, world)
+        judged = classify_queries(sequences.prompts, world)
         entailed = judged.kinds == "entailed"
         assert (judged.probabilities.argmax(axis=1) == sequences.answers)[entailed].all()
         assert (judged.kinds != "impossible").all()
@@ -226,6 +227,10 @@ def test_train_view_of_a_held_out_query() -> None:
     sequences = sample("holdout", 5, 20, seed=0)
     view = posterior_by_facts(sequences.prompts, sequences.world, "train", ask="last")
     np.testing.assert_allclose(view[:, -1], posterior(sequences.prompts, sequences.world, "train"))
+
+
+def test_the_earlier_name_still_works() -> None:
+    assert icalgebra.judge is classify_queries
 
 
 def test_long_contexts_do_not_underflow() -> None:
@@ -270,7 +275,7 @@ def test_sharing_rows_among_cores_changes_nothing(monkeypatch: pytest.MonkeyPatc
     alone = [posterior(row[None], PAPER)[0] for row in sequences.prompts]
     floors = [slot_floors(row[None], PAPER)[0] for row in sequences.tokens]
     monkeypatch.setattr(threads.config, "NUMBA_NUM_THREADS", 3)
-    monkeypatch.setattr(threads, "WORTH_SHARING", 0.0)
+    monkeypatch.setattr(threads, "MIN_PARALLEL_SECONDS", 0.0)
     assert np.array_equal(posterior(sequences.prompts, PAPER), np.stack(alone))
     assert np.array_equal(slot_floors(sequences.tokens, PAPER), np.stack(floors))
 

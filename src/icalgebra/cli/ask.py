@@ -15,7 +15,7 @@ from icalgebra.cli.common import MaybePath, WorldOptions, read_texts, unless_tol
 from icalgebra.errors import InputError
 from icalgebra.language.parsing import read_prompt
 from icalgebra.language.world import World
-from icalgebra.oracle import explain_impossible, judge
+from icalgebra.oracle import classify_queries, explain_impossible
 from icalgebra.solvers import MECHANISMS, proof
 
 SHOWN = 3  # likeliest answers of a predictor
@@ -74,7 +74,7 @@ class Ask(WorldOptions):
     def _ask(self, prompt: np.ndarray, world: World, predictor: Any) -> dict[str, Any]:
         text, letters = world.vocabulary.decode(prompt)[0], world.vocabulary.variables
         query = self.query or _likely_query(text)
-        judged = judge(prompt, world, query)
+        judged = classify_queries(prompt, world, query)
         answer: dict[str, Any] = {"text": text}
         if predictor is not None:
             answer["model"] = _ranked(predictor(prompt)[0], letters)

@@ -15,7 +15,7 @@ from icalgebra.errors import InputError
 from icalgebra.language.parsing import read_prompt
 from icalgebra.language.vocabulary import ANSWER
 from icalgebra.language.world import World
-from icalgebra.oracle import explain_entailed, explain_impossible, judge
+from icalgebra.oracle import classify_queries, explain_entailed, explain_impossible
 from icalgebra.oracle.arrays import oracle_arrays
 
 SHOWN = 5  # mixtures in the text output
@@ -54,7 +54,7 @@ class Oracle(WorldOptions):
         return read_texts(self.file)
 
     def _answer(self, prompt: np.ndarray, world: World) -> dict[str, Any]:
-        judged = judge(prompt, world, self.query)
+        judged = classify_queries(prompt, world, self.query)
         kind, letters = str(judged.kinds[0]), world.vocabulary.variables
         answer: dict[str, Any] = {
             "text": world.vocabulary.decode(prompt)[0],

@@ -1,12 +1,12 @@
-"""The exact Bayes oracle: the best answer anyone could give, since the generative process is known.
+"""The exact Bayes oracle: the best possible answer, since the generative process is known.
 
     >>> sequences = icalgebra.sample("holdout", n=4, n_facts=20)
-    >>> posterior(sequences.prompts, sequences.world)      # [4, 16], a Predictor like any other
+    >>> posterior(sequences.prompts, sequences.world)  # [4, 16]; oracle_predictor(world) is the same as a predictor
 
-query says how the last fact came about: "holdout" (its cell and the reverse were held out of the context) or "train".
+`query` says how the last fact was drawn: "holdout" (the query and its reverse are held out of the context) or "train".
 
-arrays -> embeddings -> counting -> weighing -> rows        kernels, from the world to batches
-posteriors · floors · explanations                          what callers use
+arrays -> embeddings -> counting -> posterior_weights -> rows    kernels, from the world to batches
+posteriors · loss_floor · explanations                           what callers use
 """
 
 from icalgebra.oracle.explanations import (
@@ -19,11 +19,11 @@ from icalgebra.oracle.explanations import (
 from icalgebra.oracle.loss_floor import slot_floors
 from icalgebra.oracle.posteriors import (
     Ceiling,
-    Judgement,
+    ClassifiedQueries,
     ceiling_hits,
+    classify_by_facts,
+    classify_queries,
     credit,
-    judge,
-    judge_by_facts,
     oracle_predictor,
     posterior,
     posterior_by_facts,
@@ -31,15 +31,15 @@ from icalgebra.oracle.posteriors import (
 
 __all__ = [
     "Ceiling",
+    "ClassifiedQueries",
     "Entailment",
     "Impossibility",
-    "Judgement",
     "ceiling_hits",
+    "classify_by_facts",
+    "classify_queries",
     "credit",
     "explain_entailed",
     "explain_impossible",
-    "judge",
-    "judge_by_facts",
     "oracle_predictor",
     "posterior",
     "posterior_by_facts",

@@ -1,7 +1,8 @@
-"""Kernels: every way to read a set of variables as elements of one structure so that its facts hold.
+"""Kernels: all embeddings of a component into one structure.
 
-A plan orders the variables so that most are determined by earlier ones through a product or a division; only the rest
-are branched on. Divisions are walked as lists of solutions, so tables without unique division need no other code.
+A component is a set of variables that facts connect. An embedding gives each of them a different element so that every
+fact holds. A plan orders the variables so that most follow from earlier ones by a product or a division; only the
+others are branched on. Divisions are lists of solutions, so tables without unique division need no other code.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from icalgebra.oracle.arrays import FREE, LEFT_DIVISION, PRODUCT, RIGHT_DIVISION
 
 
 class Plan(NamedTuple):
-    """The order in which the variables of one block get their elements; steps, not variables, are named inside."""
+    """The order in which a component's variables get their elements. Variables are referred to by their steps."""
 
     variable: np.ndarray  # [n] the variable of each step
     steps: np.ndarray  # [n, 3] how its element is found, and the two earlier steps it is found from
-    checks: np.ndarray  # [c, 3] facts left to check, as steps
+    checks: np.ndarray  # [c, 3] the facts left to check, as steps
     check_end: np.ndarray  # [n + 1] those that can be checked after step i: checks[check_end[i] : check_end[i + 1]]
-    place: np.ndarray  # [N] the step of each variable, or −1
+    step_of: np.ndarray  # [N] the step of each variable, or −1
 
 
 @njit(cache=True)
@@ -49,17 +50,17 @@ def make_plan(facts, variables, n_variables):
     n = popcount(variables)
     variable, steps = np.empty(n, np.int64), np.zeros((n, 3), np.int64)
     checks, check_end = np.empty((len(facts), 3), np.int64), np.zeros(n + 1, np.int64)
-    place = np.full(n_variables, -1, np.int64)
+    step_of = np.full(n_variables, -1, np.int64)
     waiting, n_waiting = facts_within(facts, variables)
     known, n_checks = np.uint64(0), 0
     for step in range(n):
         v, how, source = next_variable(facts, waiting, n_waiting, known, variables)
         variable[step], steps[step, 0] = v, how
         if how != FREE:
-            steps[step, 1] = place[facts[source, 1 if how == RIGHT_DIVISION else 0]]
-            steps[step, 2] = place[facts[source, 1 if how == PRODUCT else 2]]
+            steps[step, 1] = step_of[facts[source, 1 if how == RIGHT_DIVISION else 0]]
+            steps[step, 2] = step_of[facts[source, 1 if how == PRODUCT else 2]]
         known |= bit(v)
-        place[v] = step
+        step_of[v] = step
         kept = 0
         for i in range(n_waiting):
             f = waiting[i]
@@ -68,11 +69,11 @@ def make_plan(facts, variables, n_variables):
                 kept += 1
             elif f != source:
                 for slot in range(3):
-                    checks[n_checks, slot] = place[facts[f, slot]]
+                    checks[n_checks, slot] = step_of[facts[f, slot]]
                 n_checks += 1
         n_waiting = kept
         check_end[step + 1] = n_checks
-    return Plan(variable, steps, checks, check_end, place)
+    return Plan(variable, steps, checks, check_end, step_of)
 
 
 @njit(cache=True)
@@ -92,7 +93,7 @@ def facts_within(facts, variables):
 
 @njit(cache=True)
 def next_variable(facts, waiting, n_waiting, known, variables):
-    """A variable that known ones determine, with the fact that does; else the one whose facts prune most."""
+    """A variable that known ones determine, how, and by which fact; if there is none, the most constraining one."""
     for i in range(n_waiting):
         f = waiting[i]
         x, y, z = has(known, facts[f, 0]), has(known, facts[f, 1]), has(known, facts[f, 2])
@@ -102,12 +103,15 @@ def next_variable(facts, waiting, n_waiting, known, variables):
             return facts[f, 1], LEFT_DIVISION, f
         if y and z:
             return facts[f, 0], RIGHT_DIVISION, f
-    return most_telling(facts, waiting, n_waiting, known, variables), FREE, -1
+    return most_constraining(facts, waiting, n_waiting, known, variables), FREE, -1
 
 
 @njit(cache=True)
-def most_telling(facts, waiting, n_waiting, known, variables):
-    """The unknown variable with the best facts: those it completes count most, then those it leaves one unknown."""
+def most_constraining(facts, waiting, n_waiting, known, variables):
+    """The unknown variable to branch on, scored by its facts: the fewer unknowns a fact has, the more it counts.
+
+    A fact that the variable completes can be checked at once; one with two unknowns determines its other variable.
+    """
     scores = np.zeros(64, np.int64)
     for i in range(n_waiting):
         f = waiting[i]
@@ -137,43 +141,46 @@ def checks_hold(table, checks, begin, end, element):
 
 
 @njit(cache=True)
-def embed(arrays, s, plan, images, readings):
-    """Write every embedding of a block into structure s: its image, and its elements with four bits a step.
+def embed(arrays, s, plan):
+    """Every embedding of a component into structure s: its image (a bit set) and its elements, four bits per step.
 
-    How many there are and the two (perhaps longer) arrays come back. This loop is where the time goes: it reads plain
-    arrays only, since handing tuples of arrays to helpers costs more than the work.
+    A depth-first search without recursion: `step` is the depth, and `chosen` the element to try there, −1 where no
+    element is left. This loop is where the oracle's time goes. It is one function that reads plain arrays, since
+    passing tuples of arrays to helpers costs more than the work itself.
     """
-    n, n_found = len(plan.variable), 0
+    images, embeddings, n_found = np.empty(64, np.uint64), np.empty(64, np.uint64), 0
+    n = len(plan.variable)
     if n > arrays.orders[s]:
-        return n_found, images, readings
+        return images[:0], embeddings[:0]
     table, first, following = arrays.tables[s], arrays.first[s], arrays.following[s]
     steps, checks, check_end = plan.steps, plan.checks, plan.check_end
-    reserved_step = plan.place[arrays.reserved] if arrays.reserved >= 0 else -1
+    reserved_step = plan.step_of[arrays.reserved] if arrays.reserved >= 0 else -1
     identity = arrays.identities[s]
-    element, image, reading = np.zeros(n, np.int64), np.zeros(n + 1, np.uint64), np.zeros(n + 1, np.uint64)
+    # element[i] is the element of step i; image[i] and embedding[i] are those of the steps before i
+    element, image, embedding = np.zeros(n, np.int64), np.zeros(n + 1, np.uint64), np.zeros(n + 1, np.uint64)
     step, chosen = 0, 0
     while True:
         if chosen < 0:
             step -= 1
             if step < 0:
-                return n_found, images, readings
+                return images[:n_found], embeddings[:n_found]
         else:
             element[step] = chosen
             fits = not has(image[step], chosen) and not (step == reserved_step and chosen == identity)
             if fits and checks_hold(table, checks, check_end[step], check_end[step + 1], element):
                 image[step + 1] = image[step] | bit(chosen)
-                reading[step + 1] = reading[step] | (np.uint64(chosen) << np.uint64(4 * step))
+                embedding[step + 1] = embedding[step] | (np.uint64(chosen) << np.uint64(4 * step))
                 if step + 1 < n:
                     step += 1
                     chosen = np.int64(first[steps[step, 0], element[steps[step, 1]], element[steps[step, 2]]])
                     continue
                 if n_found == len(images):
-                    images, readings = doubled(images), doubled(readings)
-                images[n_found], readings[n_found] = image[n], reading[n]
+                    images, embeddings = doubled(images), doubled(embeddings)
+                images[n_found], embeddings[n_found] = image[n], embedding[n]
                 n_found += 1
         chosen = np.int64(following[steps[step, 0], element[steps[step, 1]], element[step]])
 
 
 @njit(cache=True)
-def element_at(reading, step):
-    return np.int64((reading >> np.uint64(4 * step)) & np.uint64(15))
+def element_at(embedding, step):
+    return np.int64((embedding >> np.uint64(4 * step)) & np.uint64(15))

@@ -1,4 +1,4 @@
-"""Why an answer is forced, and why a context cannot be."""
+"""Why an answer is entailed, and why a context is impossible."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 from icalgebra.language.vocabulary import ANSWER, FACT_LENGTH
 from icalgebra.language.world import World
 from icalgebra.oracle.arrays import multisets, oracle_arrays
-from icalgebra.oracle.posteriors import Query, judge, mode_of, split_query
-from icalgebra.oracle.rows import weigh_multisets
+from icalgebra.oracle.posteriors import Query, classify_queries, query_mode, split_query
+from icalgebra.oracle.rows import multiset_log_weights
 
 
 @dataclass(frozen=True)
 class Entailment:
-    """An answer that every remaining possibility gives, and facts that force it: without any of them it is open."""
+    """An entailed answer, a minimal set of facts that force it, and the mixtures that are still possible."""
 
     answer: str
     forced_by: list[str]
@@ -24,7 +24,7 @@ class Entailment:
 
 @dataclass(frozen=True)
 class Impossibility:
-    """fact: place (from 1) of the fact that the world cannot produce after those before it; None: it is the query."""
+    """The first fact that the world cannot produce after those before it. fact: its number, from 1; None: the query."""
 
     fact: int | None
     text: str
@@ -35,11 +35,11 @@ class Impossibility:
 def remaining_mixtures(
     tokens: np.ndarray, world: World, query: Query = "holdout"
 ) -> list[tuple[tuple[str, ...], float]]:
-    """Multisets of structures that are still possible, with their posterior, the likeliest first; for one prompt."""
+    """The multisets of structures that are still possible, with their posteriors, likeliest first; for one prompt."""
     facts, queries = split_query(tokens, world)
     found = list(multisets(world))
     log_weights = np.empty(len(found))
-    weigh_multisets(oracle_arrays(world), facts[0], queries[0], mode_of(query), log_weights)
+    multiset_log_weights(oracle_arrays(world), facts[0], queries[0], query_mode(query), log_weights)
     if not np.isfinite(log_weights).any():
         return []
     weights = np.exp(log_weights - log_weights.max())
@@ -48,31 +48,31 @@ def remaining_mixtures(
 
 
 def explain_entailed(tokens: np.ndarray, world: World, query: Query = "holdout") -> Entailment | None:
-    """For one prompt; None where no answer is forced."""
+    """Why the answer to one prompt is entailed; None where it is not."""
     prompt = np.atleast_2d(tokens)
-    judged = judge(prompt, world, query)
-    if judged.kinds[0] != "entailed":
+    classified = classify_queries(prompt, world, query)
+    if classified.kinds[0] != "entailed":
         return None
-    answer = world.vocabulary.variables[int(judged.probabilities[0].argmax())]
+    answer = world.vocabulary.variables[int(classified.probabilities[0].argmax())]
     return Entailment(answer, forcing_facts(prompt, world, query), remaining_mixtures(prompt, world, query))
 
 
 def forcing_facts(prompt: np.ndarray, world: World, query: Query) -> list[str]:
-    """Facts that force the answer, none of which can be spared: dropped one by one, the latest first."""
+    """A minimal set of facts that force the answer: facts are dropped one by one, the last first, if they can be."""
     *texts, last = _fact_texts(prompt, world)
     kept = list(dict.fromkeys(texts))
     for fact in reversed(kept.copy()):
         fewer = [other for other in kept if other != fact]
         shorter = world.vocabulary.encode("".join([*fewer, last]))
-        if judge(shorter[None], world, query).kinds[0] == "entailed":
+        if classify_queries(shorter[None], world, query).kinds[0] == "entailed":
             kept = fewer
     return kept
 
 
 def explain_impossible(tokens: np.ndarray, world: World, query: Query = "holdout") -> Impossibility | None:
-    """Which fact of one prompt the world cannot produce, why, and what to do; None where the query is possible."""
+    """Which fact of one prompt the world cannot produce, why, and what to do; None where the prompt is possible."""
     prompt = np.atleast_2d(tokens)
-    if judge(prompt, world, query).kinds[0] != "impossible":
+    if classify_queries(prompt, world, query).kinds[0] != "impossible":
         return None
     facts, queries = split_query(prompt, world)
     texts = _fact_texts(prompt, world)
@@ -93,18 +93,21 @@ def explain_impossible(tokens: np.ndarray, world: World, query: Query = "holdout
 
 
 def _first_impossible(facts: list[str], world: World) -> int | None:
-    """The first fact after which no assignment is left: then its left variable has no square either."""
+    """The first fact after which no assignment is left.
+
+    A possible context always has an answer to the square of a variable that it contains, so that query is asked.
+    """
     for i, fact in enumerate(facts):
         square = f",{fact[1]}{fact[1]}="
         tokens = world.vocabulary.encode("".join([*facts[: i + 1], square]))
-        if judge(tokens[None], world, "train").kinds[0] == "impossible":
+        if classify_queries(tokens[None], world, "train").kinds[0] == "impossible":
             return i
     return None
 
 
 def _reason(texts: list[str], first: int | None) -> str:
     if first is None:
-        return "the context is possible, but its variables cannot belong to one structure"
+        return "the context is possible, but the query's variables cannot belong to one structure"
     other = [text for text in texts[:first] if text[:ANSWER] == texts[first][:ANSWER]]
     if other:
         return f"the same pair had another answer before ({other[0]})"
@@ -114,12 +117,12 @@ def _reason(texts: list[str], first: int | None) -> str:
 def _advice(prompt: np.ndarray, world: World, query: Query) -> str:
     if world.reserved is not None:
         open_world = replace(world, reserved=None)
-        if judge(prompt, open_world, query).kinds[0] != "impossible":
+        if classify_queries(prompt, open_world, query).kinds[0] != "impossible":
             return f"it makes the reserved variable {world.reserved!r} an identity; use a world with reserved none"
     return "check this fact, or name the structures that it comes from"
 
 
 def _fact_texts(prompt: np.ndarray, world: World) -> list[str]:
-    """Every fact of one prompt with its comma; the query ends in '='."""
+    """The facts of one prompt, each with its comma; the query ends in '='."""
     text = world.vocabulary.decode(prompt)[0]
     return [text[i : i + FACT_LENGTH] for i in range(0, len(text), FACT_LENGTH)]

@@ -1,6 +1,6 @@
-"""The least loss anyone could have on a whole sequence, slot by slot: what is above it is a model's regret.
+"""The loss floor of a sequence, slot by slot: the least expected loss. A model's loss above it is its regret.
 
-Every fact is drawn independently (the law of `train`). With Z the probability of the facts before:
+Every fact is drawn independently (the distribution `train`). With Z the probability of the facts before:
 
     left     P(a)      = P(facts, left a) / Z
     right    P(b | a)  = P(facts, pair ab) / P(facts, left a)
@@ -17,8 +17,8 @@ from icalgebra.errors import InputError
 from icalgebra.language.vocabulary import FACT_LENGTH, facts_of
 from icalgebra.language.world import World
 from icalgebra.oracle.arrays import oracle_arrays
-from icalgebra.oracle.posteriors import named
-from icalgebra.oracle.rows import weigh_slots
+from icalgebra.oracle.posteriors import kind_names
+from icalgebra.oracle.rows import slot_log_probabilities
 from icalgebra.oracle.threads import parallel_rows
 
 if TYPE_CHECKING:
@@ -28,17 +28,18 @@ if TYPE_CHECKING:
 def slot_floors(tokens: np.ndarray, world: World) -> Float64[np.ndarray, "n k 3"]:
     """−log of the exact probability of each left, right and answer token, [n, k, 3] in nats; tokens [n, 5k].
 
-    From the first fact that the world cannot produce on, the floor is infinite.
+    From the first fact that the world cannot produce, the floor is infinite.
     """
     tokens = np.atleast_2d(np.asarray(tokens))
     if tokens.shape[1] % FACT_LENGTH:
-        raise InputError("floors are those of whole sequences; the last fact lacks its answer")
+        raise InputError("loss floors need whole sequences; the last fact lacks its answer")
     world.vocabulary.check(tokens)
     facts = np.ascontiguousarray(facts_of(tokens), dtype=np.int64)
     log_left, log_pair, log_answer = np.empty((3, *facts.shape[:2]))
     kinds = np.empty(facts.shape[:2], dtype=np.int64)
-    parallel_rows(weigh_slots, len(facts), oracle_arrays(world), facts, log_left, log_pair, log_answer, kinds)
-    named(kinds)  # refuses a context that cannot be counted
+    arrays = oracle_arrays(world)
+    parallel_rows(slot_log_probabilities, len(facts), arrays, facts, log_left, log_pair, log_answer, kinds)
+    kind_names(kinds)  # raises where a context cannot be counted
     with np.errstate(invalid="ignore"):
         log_fact = log_pair + log_answer
         log_before = np.concatenate([np.zeros((len(facts), 1)), log_fact[:, :-1]], axis=1)

@@ -1,7 +1,8 @@
-"""Kernels: from counts to posterior weights.
+"""Kernels: from counts of embeddings to posterior weights.
 
-Likelihoods are taken relative to the likeliest multiset that is still possible, so nothing that matters underflows;
-a multiset far behind it keeps a weight of e^−FLOOR, so that what is possible never turns into zero.
+The weight of an answer is the sum, over the multisets of structures, of prior × likelihood × number of assignments that
+satisfy the facts with this answer. Prior × likelihood is taken relative to its maximum over the possible multisets, so
+that long contexts do not underflow.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from numba import njit
 from icalgebra.oracle.embeddings import bit, has, popcount
 
 TRAIN, HOLDOUT = range(2)
-FLOOR = 400.0
+MAX_LOG_RATIO = 400.0  # a possible multiset weighs at least e^−400 of the likeliest, so "possible" never becomes zero
 
 
 @njit(cache=True)
-def falling(n, k):
+def falling_factorial(n, k):
     product = 1.0
     for i in range(k):
         product *= n - i
@@ -25,21 +26,24 @@ def falling(n, k):
 
 @njit(cache=True)
 def completions(n_variables, n_seen, elements, unseen_identities, reserved_open):
-    """Assignments of the elements not yet named to the variables not yet seen.
+    """The number of ways to assign the remaining elements to the unseen variables.
 
-    reserved_open: the reserved variable is among the unseen, and no unseen identity may take it.
+    reserved_open: the reserved variable is unseen, so no unseen identity may be assigned to it.
     """
-    left, free = elements - n_seen, n_variables - n_seen
-    if left <= 0:
-        return 1.0 if left == 0 else 0.0
+    remaining, free = elements - n_seen, n_variables - n_seen
+    if remaining <= 0:
+        return 1.0 if remaining == 0 else 0.0
     if not reserved_open:
-        return falling(free, left)
-    return falling(free - 1, left - 1) * (free - unseen_identities)
+        return falling_factorial(free, remaining)
+    return falling_factorial(free - 1, remaining - 1) * (free - unseen_identities)
 
 
 @njit(cache=True)
 def log_likelihood(cells, n_context, query, mode):
-    """Of the context facts' cells and the query's cell, given the tables' number of cells."""
+    """Log-probability of the cells of context and query, given how many cells the tables have together.
+
+    In a hold-out sequence the context is drawn from the cells other than the query's and its reverse.
+    """
     if n_context == 0:
         return -np.log(cells)
     drawn_from = cells
@@ -49,24 +53,24 @@ def log_likelihood(cells, n_context, query, mode):
 
 
 @njit(cache=True)
-def possible_multisets(arrays, placed, rest):
-    """Which multisets have room for the asked block, its answer and every other block."""
-    n_sets = placed.shape[2]
+def possible_multisets(arrays, query_in, rest):
+    """Which multisets have room for the query component, its answer and every other component."""
+    n_sets = query_in.shape[2]
     possible = np.zeros(len(arrays.last), np.bool_)
-    for s in range(placed.shape[1]):
-        for blocks in range(n_sets):
-            if not placed[:, s, blocks].any():
+    for s in range(query_in.shape[1]):
+        for inside in range(n_sets):
+            if not query_in[:, s, inside].any():
                 continue
             for m in range(1, len(arrays.last)):
                 without = arrays.without[m, s]
                 if without >= 0 and not possible[m] and arrays.log_prior[m] > -np.inf:
-                    possible[m] = rest[without, n_sets - 1 - blocks].any()
+                    possible[m] = rest[without, n_sets - 1 - inside].any()
     return possible
 
 
 @njit(cache=True)
 def multiset_weights(arrays, possible, n_context, query, mode):
-    """Prior times likelihood of every possible multiset, relative to the largest, and the largest's log."""
+    """Prior × likelihood of every possible multiset, relative to the largest, and the log of the largest."""
     weights = np.zeros(len(arrays.last))
     largest = -np.inf
     for m in range(len(weights)):
@@ -75,13 +79,16 @@ def multiset_weights(arrays, possible, n_context, query, mode):
             largest = max(largest, weights[m])
     for m in range(len(weights)):
         if possible[m]:
-            weights[m] = np.exp(max(weights[m] - largest, -FLOOR)) if weights[m] > -np.inf else 0.0
+            weights[m] = np.exp(max(weights[m] - largest, -MAX_LOG_RATIO)) if weights[m] > -np.inf else 0.0
     return weights, largest
 
 
 @njit(cache=True)
-def weigh_elsewhere(arrays, rest, weights, s, blocks, seen, n_seen, v):
-    """The weight of everything outside structure s, when `blocks` are not in it and v says its identity is seen."""
+def weight_elsewhere(arrays, rest, weights, s, outside, seen, n_seen, v):
+    """The total weight of what can be outside structure s: the components `outside` in the rest of each multiset.
+
+    v: whether the identity of s is seen.
+    """
     total = 0.0
     reserved_open = arrays.reserved >= 0 and not has(seen, arrays.reserved)
     for m in range(1, len(weights)):
@@ -89,7 +96,7 @@ def weigh_elsewhere(arrays, rest, weights, s, blocks, seen, n_seen, v):
         if weights[m] == 0 or without < 0:
             continue
         for u in range(rest.shape[2]):
-            ways = rest[without, blocks, u]
+            ways = rest[without, outside, u]
             if ways > 0:
                 ways *= completions(arrays.n_variables, n_seen, arrays.elements[m], u + 1 - v, reserved_open)
                 total += arrays.copies[m, s] * weights[m] * ways
@@ -97,26 +104,26 @@ def weigh_elsewhere(arrays, rest, weights, s, blocks, seen, n_seen, v):
 
 
 @njit(cache=True)
-def label_weights(arrays, placed, rest, weights, seen):
-    """The weight of every answer; entry N is that of one variable that is neither seen nor reserved."""
-    n_labels, n_structures, n_sets, _ = placed.shape
+def label_weights(arrays, query_in, rest, weights, seen):
+    """The weight of every answer; entry N is that of any one variable that is neither seen nor reserved."""
+    n_labels, n_structures, n_sets, _ = query_in.shape
     n_seen, found = popcount(seen), np.zeros(n_labels)
     for label in range(n_labels):
         new = label == arrays.n_variables or not has(seen, label)
         seen_with = seen | bit(label) if label < arrays.n_variables else seen
         for s in range(n_structures):
-            for blocks in range(n_sets):
+            for inside in range(n_sets):
                 for v in range(2):
-                    if placed[label, s, blocks, v] > 0:
-                        found[label] += placed[label, s, blocks, v] * weigh_elsewhere(
-                            arrays, rest, weights, s, n_sets - 1 - blocks, seen_with, n_seen + new, v
+                    if query_in[label, s, inside, v] > 0:
+                        found[label] += query_in[label, s, inside, v] * weight_elsewhere(
+                            arrays, rest, weights, s, n_sets - 1 - inside, seen_with, n_seen + new, v
                         )
     return found
 
 
 @njit(cache=True)
 def normalise(arrays, found, seen, probabilities):
-    """Weights by label to probabilities by variable; the sum of the weights comes back."""
+    """Turn weights by label into probabilities by variable; returns the sum of the weights."""
     for v in range(arrays.n_variables):
         fresh = not has(seen, v) and v != arrays.reserved
         probabilities[v] = found[arrays.n_variables] if fresh else found[v]
@@ -128,7 +135,7 @@ def normalise(arrays, found, seen, probabilities):
 
 @njit(cache=True)
 def distinct_facts(facts, n_variables):
-    """Facts [k, 3] without repeats; none at all, and False, where one pair has two answers."""
+    """Facts [k, 3] without repeats, and True; no facts, and False, where one pair has two answers."""
     answer = np.full((n_variables, n_variables), -1, np.int64)
     distinct, n = np.empty((len(facts), 3), np.int64), 0
     for f in range(len(facts)):
@@ -143,7 +150,8 @@ def distinct_facts(facts, n_variables):
 
 
 @njit(cache=True)
-def holds_query(facts, query):
+def contains_query(facts, query):
+    """Whether the query's pair or its reverse occurs."""
     for f in range(len(facts)):
         x, y = facts[f, 0], facts[f, 1]
         if (x == query[0] and y == query[1]) or (x == query[1] and y == query[0]):
