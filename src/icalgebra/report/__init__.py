@@ -2,8 +2,9 @@
 
 store.py      which result answers for an experiment: this run's, else the committed one; verdicts
 evidence.py   the best evidence about each model, for the findings
-findings.py   the numbers and thresholds of the main findings
+findings.py   the main findings; their numbers and thresholds are in findings_behaviour.py, findings_mechanisms.py and
+              findings_training.py
 drawings.py   an experiment's figures as SVG
 page.py       puts the page together
-templates/    page, findings, methods; sections are in the experiments' folders
+templates/    page, findings, methods, values (a result without words); sections are in the experiments' folders
 """

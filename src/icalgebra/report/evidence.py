@@ -2,10 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from markupsafe import Markup, escape
+
 from icalgebra.errors import InputError
-from icalgebra.experiments.shared.readings import Values
+from icalgebra.experiments.shared.readings import NotMeasuredError, Values
 from icalgebra.report.store import Store
 from icalgebra.statistics import Estimate
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Span:
+    """The least and the most of several numbers: '28 to 34'."""
+
+    least: Any
+    most: Any
+
+    def __html__(self) -> str:
+        return Markup("{} to {}").format(escape(self.least), escape(self.most))
 
 
 class Evidence:
@@ -27,6 +46,16 @@ class Evidence:
         """Models of the paper's world that have results of all these experiments."""
         first, *others = [self._store.judged_models(experiment) for experiment in experiments]
         return [model for model in first if all(model in found for found in others)]
+
+    def each(self, experiment: str, read: Callable[[str, Values], T]) -> list[T]:
+        """read(model, values) for every model with this result; one that lacks what is asked for is left out."""
+        found = []
+        for model in self.models(experiment):
+            try:
+                found.append(read(model, self.of(experiment, model)))
+            except NotMeasuredError:
+                continue
+        return found
 
     def over_runs(self, experiment: str, *names: str) -> list[list[Estimate]]:
         """These values of every training run that has them, also of runs without a section of their own."""

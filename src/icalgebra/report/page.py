@@ -9,7 +9,15 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from jinja2 import ChoiceLoader, Environment, FunctionLoader, PackageLoader, StrictUndefined, TemplateSyntaxError, UndefinedError
+from jinja2 import (
+    ChoiceLoader,
+    Environment,
+    FunctionLoader,
+    PackageLoader,
+    StrictUndefined,
+    TemplateSyntaxError,
+    UndefinedError,
+)
 from markupsafe import Markup
 
 from icalgebra import __version__
@@ -17,15 +25,16 @@ from icalgebra.atomic_files import write_text
 from icalgebra.claims import Claim
 from icalgebra.errors import InputError
 from icalgebra.experiments import EXPERIMENTS, Experiment, load_claims
-from icalgebra.experiments.shared.readings import NotMeasuredError, Values, names_held, written
+from icalgebra.experiments.shared import released
+from icalgebra.experiments.shared.readings import NotMeasuredError, Number, Stated, Values, names_held
 from icalgebra.report.drawings import drawings
-from icalgebra.report.evidence import Evidence
+from icalgebra.report.evidence import Evidence, Span
 from icalgebra.report.findings import Findings, read_findings
+from icalgebra.report.findings_training import steps_in_figure
 from icalgebra.report.store import SHIPPED, Judged, Store, Stored
 from icalgebra.results import Result
-from icalgebra.statistics import Estimate
 
-PAPER_SIZE = (4, 8, 1024)  # layers, heads, width
+RISEN = 0.95  # where the curve of the paper's Figure 2b ends its abrupt rise
 OPTIMISERS = {"muon": "Muon", "adamw": "AdamW"}
 
 
@@ -43,11 +52,33 @@ class Body:
 
 
 @dataclass(frozen=True)
+class JudgedClaim:
+    """A claim with every model's verdict on it."""
+
+    claim: Claim
+    verdicts: list[Judged]
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.verdicts)
+
+    @property
+    def gives_reason(self) -> bool:
+        return bool(self.claim.why) and any(item.needs_reason for item in self.verdicts)
+
+    @property
+    def published(self) -> str:
+        """As the paper states it, a number with its unit."""
+        unit = "" if isinstance(self.claim.published, str) else self.claim.unit
+        return f"{self.claim.published}\N{NO-BREAK SPACE}{unit}" if unit else str(self.claim.published)
+
+
+@dataclass(frozen=True)
 class Section:
     experiment: Experiment
     bodies: list[Body]
     together: Markup
-    judged: list[tuple[Claim, list[Judged]]]
+    judged: list[JudgedClaim]
 
     @property
     def of_models(self) -> bool:
@@ -72,7 +103,18 @@ class TrainedModel:
 
     @property
     def of_papers_size(self) -> bool:
-        return (self.n_layers, self.n_heads, self.d_model) == PAPER_SIZE
+        return (self.n_layers, self.n_heads, self.d_model) == released.SIZE
+
+
+@dataclass(frozen=True)
+class Methods:
+    """Numbers of the paper and its code that the methods quote."""
+
+    step_seconds: float  # of the released code, on an H200
+    text_steps: Span  # to 99 % hold-out accuracy, by the paper's text
+    figure_steps: Stated  # the same by its Figure 2b
+    risen: Stated  # the accuracy at which the abrupt rise of that curve ends
+    figure_risen: Stated  # and the step
 
 
 @dataclass(frozen=True)
@@ -81,10 +123,11 @@ class Page:
 
     version: str
     sections: list[Section]
-    judged: list[tuple[Claim, list[Judged]]]
+    judged: list[JudgedClaim]
     families: dict[str, dict[str, Counter[str]]]
     verdicts: Counter[str]
     findings: Findings
+    methods: Methods
     trained: list[TrainedModel]
     missing: list[Experiment]
     experiments: list[Experiment]  # those that can be rerun
@@ -95,7 +138,7 @@ class Page:
 
     @property
     def n_late(self) -> int:
-        return sum(claim.late for claim, _ in self.judged)
+        return sum(item.claim.late for item in self.judged)
 
     @property
     def n_before(self) -> int:
@@ -125,6 +168,7 @@ def build_report(
         families=families(judged),
         verdicts=Counter(item.verdict for item in judged if item.counts),
         findings=read_findings(evidence),
+        methods=read_methods(),
         trained=trained_models(evidence),
         missing=[item for item in EXPERIMENTS.values() if item.can_run and not store.models(item.name)],
         experiments=[item for item in EXPERIMENTS.values() if item.can_run],
@@ -159,8 +203,9 @@ def _body(environment: Environment, experiment: Experiment, item: Stored, others
         reading = None
     _refuse_unknown(experiment, values, [other.result for other in others])
     if reading is None:
-        shown = {"values": item.result.values, "figures": figures}
-        return Body(Markup(environment.get_template("values.html.jinja").render(shown)), False, item)
+        numbers = {key: Number(estimate, "") for key, estimate in item.result.values.items()}
+        html = environment.get_template("values.html.jinja").render(numbers=numbers, figures=figures)
+        return Body(Markup(html), False, item)
     return Body(_words(environment, experiment, "section", r=reading, figures=figures), True, item)
 
 
@@ -192,9 +237,8 @@ def _together(environment: Environment, experiment: Experiment, results: list[Re
     return _words(environment, experiment, "together", r=reading)
 
 
-def by_claim(judged: list[Judged]) -> list[tuple[Claim, list[Judged]]]:
-    """Each claim once, with every model's verdict on it."""
-    return [(claim, list(items)) for claim, items in groupby(judged, key=lambda item: item.claim)]
+def by_claim(judged: list[Judged]) -> list[JudgedClaim]:
+    return [JudgedClaim(claim, list(items)) for claim, items in groupby(judged, key=lambda item: item.claim)]
 
 
 def families(judged: list[Judged]) -> dict[str, dict[str, Counter[str]]]:
@@ -203,6 +247,17 @@ def families(judged: list[Judged]) -> dict[str, dict[str, Counter[str]]]:
     for item in (item for item in judged if item.counts):
         counts.setdefault(item.claim.family, {}).setdefault(item.model, Counter())[item.verdict] += 1
     return counts
+
+
+def read_methods() -> Methods:
+    fewest, most = released.STEPS_TO_99
+    return Methods(
+        step_seconds=released.STEP_SECONDS,
+        text_steps=Span(Stated(fewest), Stated(most)),
+        figure_steps=Stated(steps_in_figure()),
+        risen=Stated(RISEN),
+        figure_risen=Stated(steps_in_figure(RISEN)),
+    )
 
 
 def trained_models(evidence: Evidence) -> list[TrainedModel]:
@@ -224,15 +279,9 @@ def template_environment() -> Environment:
         known = EXPERIMENTS.get(experiment)
         return (known.folder / file).read_text(encoding="utf-8") if known and file else None
 
-    environment = Environment(
+    return Environment(
         loader=ChoiceLoader([FunctionLoader(of_experiment), PackageLoader("icalgebra.report")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
     )
-    environment.filters["number"] = _number
-    return environment
-
-
-def _number(estimate: Estimate, unit: str = "") -> Markup:
-    return Markup(written(estimate, unit))

@@ -1,0 +1,159 @@
+"""Findings about what models and mechanisms answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from icalgebra.experiments import load_claims
+from icalgebra.experiments.shared.readings import Number, Shown, Stated, Values, stated
+from icalgebra.report.evidence import Evidence
+
+FEW_FACTS = (20, 50)  # numbers of facts at which the ceiling is quoted
+MOSTLY = 0.5  # of the queries that the mechanisms leave
+SEMIGROUP_FACTS, SEMIGROUP_ORDER = (
+    200,
+    8,
+)  # where semigroups and unseen groups are compared, as in the paper's Figure 2c
+COVERAGE_ROWS = ("C1", "C2")  # the published areas under the coverage curves: training and hold-out sequences
+
+
+@dataclass(frozen=True)
+class OfModel:
+    model: str
+    value: Number
+
+
+@dataclass(frozen=True)
+class AtFacts:
+    n_facts: int
+    accuracy: Number
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """The best possible hold-out accuracy, and how near models come to it."""
+
+    n_context: int  # the AUC is a mean over 1 … n_context facts
+    auc: Number
+    published_share: Number  # the published model's AUC over the ceiling's
+    published_share_other: Number  # the same if its curve belongs to p_mix .5 with D2, as its coverage does
+    shares: list[OfModel]
+    at_few_facts: list[AtFacts]
+
+
+def read_ceiling(evidence: Evidence) -> Ceiling | None:
+    if not evidence.has("ceiling"):
+        return None
+    values = evidence.of("ceiling")
+    return Ceiling(
+        n_context=values.config["n_facts"] - 1,
+        auc=values.number("p7.holdout.ceiling"),
+        published_share=values.number("p7.holdout.published_model_share"),
+        published_share_other=values.number("p5_d2.holdout.published_model_share"),
+        shares=evidence.each(
+            "model_coverage", lambda model, found: OfModel(model, found.number("holdout.over_ceiling"))
+        ),
+        at_few_facts=[AtFacts(facts, values.number(f"p7.holdout.at.{facts}")) for facts in FEW_FACTS],
+    )
+
+
+@dataclass(frozen=True)
+class Unsolved:
+    """A model on hold-out queries that no mechanism answers."""
+
+    model: str
+    entailed: Number  # accuracy where the facts leave one answer
+    guesses: Shown  # accuracy where they leave several, and the model can only guess
+
+    @property
+    def beats_guessing(self) -> bool:
+        return isinstance(self.guesses, Number) and self.entailed.low > self.guesses.high
+
+
+@dataclass(frozen=True)
+class BeyondMechanisms:
+    """Queries whose answer follows from the facts though none of the five mechanisms gives it."""
+
+    share: Number  # of all hold-out queries
+    mostly_entailed: bool  # most of what the mechanisms leave follows from the facts
+    models: list[Unsolved]
+    all_beat_guessing: bool
+
+
+def read_beyond_mechanisms(evidence: Evidence) -> BeyondMechanisms | None:
+    if not evidence.has("ceiling"):
+        return None
+    values = evidence.of("ceiling")
+    share, solved = values.number("p7.holdout.entailed_unsolved"), values.number("p7.holdout.solvers")
+    models = evidence.each("model_coverage", _unsolved)
+    return BeyondMechanisms(
+        share=share,
+        mostly_entailed=share.low > MOSTLY * (1 - solved.low),
+        models=models,
+        all_beat_guessing=bool(models) and all(model.beats_guessing for model in models),
+    )
+
+
+def _unsolved(model: str, values: Values) -> Unsolved:
+    return Unsolved(
+        model, values.number("holdout.unsolved_entailed_model"), values.optional("holdout.unsolved_guess_model")
+    )
+
+
+@dataclass(frozen=True)
+class PublishedCoverage:
+    """The setting that the published coverage curves fit."""
+
+    n_published: int
+    n_met_main: int  # by the claims' rules, at the main model's p_mix .7 without D2
+    n_met_other: int  # at p_mix .5 with D2
+    copying_main: Number
+    copying_other: Number
+    copying_published: Stated
+
+    @property
+    def fits_other(self) -> bool:
+        return self.n_met_other > self.n_met_main
+
+
+def read_published_coverage(evidence: Evidence) -> PublishedCoverage | None:
+    if not evidence.has("coverage"):
+        return None
+    values = evidence.of("coverage")
+    met = {"_p7": 0, "_p5_d2": 0}
+    rows = [item for item in load_claims() if item.row in COVERAGE_ROWS]
+    for setting in met:
+        judged = [item.verdict(item.measure(values.result)) for item in rows if item.id.endswith(setting)]
+        met[setting] = judged.count("reproduced")
+    return PublishedCoverage(
+        n_published=len(rows) // len(met),
+        n_met_main=met["_p7"],
+        n_met_other=met["_p5_d2"],
+        copying_main=values.number("p7.train.copy"),
+        copying_other=values.number("p5_d2.train.copy"),
+        copying_published=stated("C1.copy_p7"),
+    )
+
+
+@dataclass(frozen=True)
+class OnSemigroups:
+    model: str
+    semigroups: Number
+    groups: Number  # unseen ones of the same order
+
+
+@dataclass(frozen=True)
+class Semigroups:
+    models: list[OnSemigroups]
+    n_facts: int
+    order: int
+
+
+def read_semigroups(evidence: Evidence) -> Semigroups | None:
+    models = evidence.each("unseen_structures", _on_semigroups)
+    return Semigroups(models, SEMIGROUP_FACTS, SEMIGROUP_ORDER) if models else None
+
+
+def _on_semigroups(model: str, values: Values) -> OnSemigroups:
+    accuracy = values.numbers(f"holdout.{{}}.k{SEMIGROUP_FACTS}", ("semigroup", "groups"))
+    return OnSemigroups(model, accuracy["semigroup"], accuracy["groups"])
