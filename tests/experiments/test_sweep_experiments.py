@@ -7,18 +7,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from icalgebra.report.numbers import number
 
 from icalgebra.atomic_files import write_json
 from icalgebra.cli import main
 from icalgebra.data.distributions import sample
 from icalgebra.errors import InputError
-from icalgebra.experiments import architecture, load_claims, mixing
+from icalgebra.experiments import load_claims
+from icalgebra.experiments.architecture import measure as architecture
 from icalgebra.experiments.architecture.measure import labels, published_table
+from icalgebra.experiments.mixing import measure as mixing
 from icalgebra.experiments.shared.estimates import across_seeds
 from icalgebra.experiments.shared.loaded_model import Runs
+from icalgebra.experiments.shared.readings import written
 from icalgebra.experiments.shared.sweep_tables import finished_rows, later, world_of
-from icalgebra.language.world import World
+from icalgebra.language.world import World, is_papers_world
 from icalgebra.oracle.loss_floor import slot_floors
 from icalgebra.report.page import build_report
 from icalgebra.results import Result, read_result, write_result
@@ -115,8 +117,8 @@ def test_a_recipe_that_trains_narrow_models_differs(tmp_path: Path) -> None:
     assert [found[f"S1.{name}"] for name in ("d128", "d256", "layers")] == ["differs"] * 3
     assert [found[f"S1.{name}"] for name in ("d512", "heads")] == ["not measured"] * 2
     html = page_of(result, tmp_path)
-    assert "belongs to the published recipe" in html
-    assert result.of_papers_world
+    assert "due to the published recipe" in html
+    assert is_papers_world(result.config)
     assert "why:" not in html  # the reasons are about our own sweep
 
 
@@ -212,14 +214,14 @@ def test_mixing_as_published_is_recognised(tmp_path: Path) -> None:
 
 def test_a_sweep_of_mixing_in_the_papers_world_is_a_witness(tmp_path: Path) -> None:
     rows = [row(TrainConfig(p_mix=p, n_facts=8), 0.9, 100) for p in (0.0, 1.0)]
-    assert mixing.run("quick", 0, table(tmp_path / "t.json", rows), n=2).of_papers_world
+    assert is_papers_world(mixing.run("quick", 0, table(tmp_path / "t.json", rows), n=2).config)
     rows[0]["config"]["n_variables"] = 12
-    assert not mixing.run("quick", 0, table(tmp_path / "t.json", rows), n=2).of_papers_world
+    assert not is_papers_world(mixing.run("quick", 0, table(tmp_path / "t.json", rows), n=2).config)
 
 
 def test_one_observation_is_shown_without_an_interval() -> None:
-    assert number(mean(np.array([2.28])), "nats") == "2.280"
-    assert number(mean(np.array([2.0, 3.0]))).startswith('2.50 <span class="interval">[')
+    assert written(mean(np.array([2.28])), "nats") == "2.280"
+    assert written(mean(np.array([2.0, 3.0]))).startswith('2.50 <span class="interval">[')
 
 
 def test_runs_from_before_logits_were_read_in_fp32_are_named(tmp_path: Path) -> None:
@@ -228,10 +230,10 @@ def test_runs_from_before_logits_were_read_in_fp32_are_named(tmp_path: Path) -> 
         new["logits"] = "fp32"
     result = mixing.run("quick", 0, table(tmp_path / "t.json", rows), n=6)
     assert result.details["in_bf16"] == ["0"]
-    assert "At p_mix 0 logits were read in bf16" in page_of(result, tmp_path).replace("\n", " ")
+    assert "At p_mix 0 logits were read out in bf16" in page_of(result, tmp_path).replace("\n", " ")
     rows[0]["logits"] = "fp32"
     result = mixing.run("quick", 0, table(tmp_path / "t.json", rows), n=6)
-    assert "read in bf16" not in page_of(result, tmp_path)
+    assert "read out in bf16" not in page_of(result, tmp_path)
 
 
 def test_mixing_otherwise_differs(tmp_path: Path) -> None:

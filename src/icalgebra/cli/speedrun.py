@@ -13,7 +13,7 @@ from rich.table import Table
 
 from icalgebra.cli.common import MaybeInt, MaybePath, MaybeText
 from icalgebra.errors import InputError
-from icalgebra.experiments.training.figures import RELEASED_STEP_SECONDS
+from icalgebra.experiments.shared import released
 from icalgebra.results import Result, provenance, read_result, result_path, write_result
 from icalgebra.statistics import mean
 from icalgebra.train import TrainConfig, preset
@@ -115,7 +115,7 @@ class SpeedrunCommand:
         }
         values = {
             "milliseconds_a_step": mean(milliseconds),
-            "times_released": mean(1000 * RELEASED_STEP_SECONDS / milliseconds),
+            "times_released": mean(1000 * released.STEP_SECONDS / milliseconds),
         }
         return Result("speedrun", "full", self.preset, self.seed, self._asked(), self._command(), values, {}, details)
 

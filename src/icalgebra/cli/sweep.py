@@ -130,9 +130,9 @@ class Sweep:
         runs = sweep_curves(entries, self.out)
         if runs:
             from icalgebra.plotting import svg
-            from icalgebra.plotting.sweep_curves import courses
+            from icalgebra.plotting.sweep_curves import through_training
 
-            write_text(self.out / "curves.svg", svg(courses(runs)) + "\n")
+            write_text(self.out / "curves.svg", svg(through_training(runs)) + "\n")
 
     def _print(self, table: dict[str, Any]) -> None:
         if self.json:

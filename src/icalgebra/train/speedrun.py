@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from icalgebra.language.vocabulary import FACT_LENGTH
 from icalgebra.model.accuracy import accuracy
 from icalgebra.model.checkpoints import as_predictor
-from icalgebra.model.transformer import ModelConfig, Transformer
+from icalgebra.model.flops import flops_a_sequence
+from icalgebra.model.transformer import Transformer
 from icalgebra.statistics import Estimate
 from icalgebra.train.config import TrainConfig
 from icalgebra.train.distributed import choose_device, device_name
@@ -129,13 +129,6 @@ def fresh_accuracy(model: Transformer, config: TrainConfig, n: int, name: str = 
         )
     model.train()
     return measured
-
-
-def flops_a_sequence(model: ModelConfig, n_facts: int) -> float:
-    """Forward and backward: 6 a weight and token, and causal attention."""
-    tokens = n_facts * FACT_LENGTH
-    weights = model.n_layers * (4 * model.d_model**2 + 2 * model.d_model * model.d_mlp) + model.d_model * model.d_vocab
-    return 6.0 * weights * tokens + 6.0 * model.n_layers * model.d_model * tokens**2
 
 
 def flops_before(config: TrainConfig, step: int) -> float:

@@ -1,20 +1,20 @@
-"""Architecture (S1): layers, heads and width by our recipe beside the paper's Table 1, from a sweep's table.
+"""Architecture (S1): layers, heads and width with our recipe beside the paper's Table 1, from a sweep's table.
 
-l2, l4 … / h2 … / d128 …    a setting: layers, heads, width, the others as in the middle setting (4, 8, 1024)
+l2, l4 … / h2 … / d128 …    a setting: layers, heads or width, the other two as in the middle setting (4, 8, 1024)
 <setting>.holdout, .copy …  accuracy of the finished models; several seeds give their mean and range
-<setting>.steps_to_90       steps to 90 % hold-out accuracy; left out where a seed never gets there
-<setting>.steps_to_50       the plateau's end: steps to 50 %
-fewer_layers_later, fewer_heads_later   two leave the plateau later than the middle setting
-Settings that are not in the table have no values: their claims are not measured.
+<setting>.steps_to_90       steps to 90 % hold-out accuracy; left out where a seed never reaches it
+<setting>.steps_to_50       the end of the plateau: steps to 50 %
+fewer_layers_later, fewer_heads_later   models with two of them leave the plateau later than the middle setting
+Settings that are not in the table have no values, and their claims are not measured.
 """
 
 from __future__ import annotations
 
-import json
-from importlib.resources import files
 from typing import Any
 
+from icalgebra.claims import published
 from icalgebra.errors import InputError
+from icalgebra.experiments.architecture.reading import MIDDLE, Setting
 from icalgebra.experiments.shared.estimates import boolean_estimate
 from icalgebra.experiments.shared.loaded_model import Runs
 from icalgebra.experiments.shared.sweep_tables import (
@@ -34,9 +34,7 @@ from icalgebra.experiments.shared.sweep_tables import (
 from icalgebra.results import Result, reproduce_command
 from icalgebra.statistics import Estimate
 
-Setting = tuple[int, int, int]  # layers, heads, width
-MIDDLE: Setting = (4, 8, 1024)
-AXES = ("l", "h", "d")
+AXES = ("l", "h", "d")  # what values of a setting begin with
 
 
 def run(tier: str, seed: int, runs: Runs) -> Result:
@@ -65,14 +63,14 @@ def run(tier: str, seed: int, runs: Runs) -> Result:
 
 def published_table() -> dict[Setting, dict[str, float]]:
     """Table 1: metrics in per cent by setting."""
-    table = json.loads(files("icalgebra").joinpath("published.json").read_text(encoding="utf-8"))["table_1"]
-    names = ["holdout", *table["columns"][4:]]
-    return {(row[0], row[1], row[2]): dict(zip(names, row[3:])) for row in table["rows"]}
+    table = published()["table_1"]
+    names = ["holdout", *table["columns"][4:]]  # the paper's "eval"
+    return {Setting(*row[:3]): dict(zip(names, row[3:])) for row in table["rows"]}
 
 
 def setting_of(row: Row) -> Setting:
     config = row["config"]
-    return config["n_layers"], config["n_heads"], config["d_model"]
+    return Setting(config["n_layers"], config["n_heads"], config["d_model"])
 
 
 def labels(setting: Setting) -> list[str]:
@@ -88,10 +86,13 @@ def _values(rows: list[Row]) -> dict[str, Estimate]:
 def _comparisons(by_setting: dict[Setting, list[Row]]) -> dict[str, Estimate]:
     middle = by_setting.get(MIDDLE, [])
     values = {}
-    for name, setting in (("fewer_layers_later", (2, 8, 1024)), ("fewer_heads_later", (4, 2, 1024))):
+    for name, setting in (
+        ("fewer_layers_later", MIDDLE._replace(n_layers=2)),
+        ("fewer_heads_later", MIDDLE._replace(n_heads=2)),
+    ):
         few = by_setting.get(setting, [])
         found = later(plateau_end(few), plateau_end(middle))
-        if found is not None and one_recipe([*few, *middle]):  # steps of unequal schedules say nothing
+        if found is not None and one_recipe([*few, *middle]):  # steps of different schedules do not compare
             values[name] = boolean_estimate(found, len(few) + len(middle))
     return values
 

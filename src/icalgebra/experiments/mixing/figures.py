@@ -4,49 +4,50 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from icalgebra.experiments.architecture.figures import draw_run, once_legend, shades_of
+from icalgebra.language.vocabulary import MECHANISMS
 from icalgebra.plotting import COLOURS, axes
-from icalgebra.results import Result
+from icalgebra.plotting.skills import SKILLS
+from icalgebra.plotting.sweep_curves import draw_run, legend_without_repeats, shades_of
+from icalgebra.results import Curve, Result
 
-SKILLS = ("holdout", "copy", "commute", "identity", "cancel", "associate")
+SHOWN = ("holdout", *MECHANISMS)
 
 
-def courses(result: Result) -> Figure:
-    """Loss (dashed: the least that world allows) and hold-out accuracy in the run's own world, by step."""
+def through_training(result: Result) -> Figure:
+    """Training loss (dashed: its exact floor) and hold-out accuracy, each in the run's own world, by step."""
     figure, panels = axes(1, 2, (9.2, 3.6))
     runs = sorted(result.details["runs"], key=lambda run: run["p_mix"])
     shades = shades_of(sorted({run["p_mix"] for run in runs}))
     for run in runs:
-        draw_run(panels[0], run, shades[run["p_mix"]], f"p_mix {run['p_mix']:g}")
+        draw_run(panels[0], run["loss"], Curve(**run["holdout"]), shades[run["p_mix"]], f"p_mix {run['p_mix']:g}")
     for p, colour in shades.items():
         panels[0][0].axhline(result.values[f"p{p:g}.floor"].value, color=colour, linestyle="--", linewidth=0.9)
-    panels[0][0].set(title="training loss", xlabel="training steps", ylabel="nats a token")
+    panels[0][0].set(title="training loss", xlabel="training steps", ylabel="nats per token")
     panels[0][1].set(title="hold-out accuracy, own world", xlabel="training steps", ylabel="%", ylim=(0, 101))
-    once_legend(panels[0][0])
+    legend_without_repeats(panels[0][0])
     return figure
 
 
 def skills(result: Result) -> Figure:
-    """Every skill of the finished models: asked in their own world, and at p_mix .7."""
-    figure, panels = axes(1, len(SKILLS), (9.6, 2.8), sharey=True)
+    """Every skill of the finished models: evaluated in their own world, and at p_mix .7."""
+    figure, panels = axes(1, len(SHOWN), (9.6, 2.8), sharey=True)
     mixes = result.details["measured"]
-    x = [float(p) for p in mixes]
-    for panel, skill in zip(panels[0], SKILLS):
+    for panel, skill in zip(panels[0], SHOWN):
         for where, colour, label in (("own", COLOURS["model"], "own world"), ("p7", COLOURS["ceiling"], "p_mix .7")):
-            found = [result.values.get(f"p{p}.{where}.{skill}") for p in mixes]
-            told = [(p, e) for p, e in zip(x, found) if e is not None]
-            if told:
+            found = [(float(p), result.values.get(f"p{p}.{where}.{skill}")) for p in mixes]
+            measured = [(p, e.scaled(100)) for p, e in found if e is not None]
+            if measured:
                 panel.errorbar(
-                    [p for p, _ in told],
-                    [100 * e.value for _, e in told],
-                    [[100 * (e.value - e.low) for _, e in told], [100 * (e.high - e.value) for _, e in told]],
+                    [p for p, _ in measured],
+                    [e.value for _, e in measured],
+                    [[e.value - e.low for _, e in measured], [e.high - e.value for _, e in measured]],
                     color=colour, marker="o", markersize=3, linewidth=1.3, label=label,
                 )  # fmt: skip
-        panel.set(title="hold-out" if skill == "holdout" else skill, ylim=(0, 102), xlabel="p_mix")
+        panel.set(title=SKILLS[skill][0], ylim=(0, 102), xlabel="p_mix")
         panel.set_xticks([0, 0.5, 1], ["0", ".5", "1"])
     panels[0][0].set_ylabel("accuracy (%)")
     panels[0][0].legend(fontsize=7.5, loc="lower right")
     return figure
 
 
-FIGURES = (courses, skills)
+FIGURES = (through_training, skills)

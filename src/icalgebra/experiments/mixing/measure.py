@@ -1,12 +1,12 @@
-"""Mixing (S2): five values of p_mix, from a sweep's table; each model asked in its own world and at p_mix .7.
+"""Mixing (S2): five values of p_mix, from a sweep's table; each model evaluated in its own world and at p_mix .7.
 
 p0.3.own.holdout, p0.3.p7.copy …   accuracy of the model trained at p_mix .3
-p0.3.loss, .floor, .regret         final training loss, the least that world allows, their difference: nats a token
+p0.3.loss, .floor, .regret         final training loss, the lowest that world allows, their difference; nats per token
 loss_rises_with_mixing             every p_mix has a higher final loss than the one below it
 plateaus_shorten                   no p_mix passes 50 % hold-out accuracy later than the one below it, and 1 before 0
 zero_is_slowest                    p_mix 0 takes more steps to 90 % hold-out accuracy (in its own world) than any other
-more_is_better                     at p_mix .7, no hold-out accuracy is surely below that of the p_mix before it
-one_beats_zero                     at p_mix .7, hold-out accuracy of 1 above that of 0, and so the whole interval
+more_is_better                     at p_mix .7, no hold-out accuracy is significantly below that of the p_mix before it
+one_beats_zero                     at p_mix .7, hold-out accuracy of 1 significantly above that of 0
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ from icalgebra.results import Result, reproduce_command
 from icalgebra.statistics import Estimate, difference, mean
 from icalgebra.train.config import TrainConfig
 
-PUBLISHED = (0.0, 0.3, 0.5, 0.7, 1.0)
+PUBLISHED = (0.0, 0.3, 0.5, 0.7, 1.0)  # the values of Figure 9
 
 
 def run(tier: str, seed: int, runs: Runs, n: int) -> Result:
-    """n: sequences for the floor of each world."""
+    """n: sequences for the exact loss floor of each world."""
     rows = finished_rows(runs)
     by_mix = {p: [row for row in rows if row["config"]["p_mix"] == p] for p in PUBLISHED}
     by_mix = {p: found for p, found in by_mix.items() if found}
@@ -73,13 +73,14 @@ def _values(rows: list[Row], n: int, seed: int) -> dict[str, Estimate]:
     values = {f"{where}.{key}": value for where in ("own", "p7") for key, value in skills_of(rows, where).items()}
     values |= reached(rows)
     loss, floor = final_loss(rows), least_loss(TrainConfig.from_dict(rows[0]["config"]), n, seed)
+    # Two independent means, so their half-widths add in squares.
     apart = float(np.hypot(loss.high - loss.value, floor.high - floor.value))
     regret = loss.value - floor.value
     return values | {"loss": loss, "floor": floor, "regret": Estimate(regret, regret - apart, regret + apart, loss.n)}
 
 
 def least_loss(config: TrainConfig, n: int, seed: int) -> Estimate:
-    """The exact floor of the loss in a run's world, in nats a token: commas and equals signs cost nothing."""
+    """The exact floor of the loss in a run's world, in nats per token. Commas and equals signs are certain: no loss."""
     sequences = sample("train", n, config.n_facts, seed, config.world, stream="mixing/floor")
     floors = slot_floors(sequences.tokens, config.world).sum(axis=(1, 2))
     return mean(floors / (config.n_facts * FACT_LENGTH - 1))
@@ -88,7 +89,7 @@ def least_loss(config: TrainConfig, n: int, seed: int) -> Estimate:
 def _comparisons(by_mix: dict[float, list[Row]], values: dict[str, Estimate]) -> dict[str, Estimate]:
     n = sum(map(len, by_mix.values()))
     found: dict[str, Estimate] = {}
-    # Losses and steps of unequal schedules say nothing.
+    # Losses and steps of runs with different schedules are not comparable.
     if len(by_mix) == len(PUBLISHED) and one_recipe([row for rows in by_mix.values() for row in rows]):
         losses = [values[f"p{p:g}.loss"].value for p in sorted(by_mix)]
         found["loss_rises_with_mixing"] = boolean_estimate(all(a < b for a, b in pairwise(losses)), n)

@@ -1,4 +1,4 @@
-"""What experiments about sweeps share: finished rows of a table, several seeds of one setting, courses for figures."""
+"""What experiments about sweeps share: finished rows of a table, several seeds of one setting, curves for figures."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ import numpy as np
 from icalgebra.errors import InputError
 from icalgebra.experiments.shared.estimates import across_seeds, point_estimate
 from icalgebra.experiments.shared.loaded_model import Runs
+from icalgebra.experiments.shared.sweep_targets import LEARNED, PLATEAU_END
+from icalgebra.language.vocabulary import MECHANISMS
 from icalgebra.statistics import Estimate, mean
 from icalgebra.sweep.table import read_table, run_curves
 from icalgebra.train.config import TrainConfig
 
 Row = dict[str, Any]
-SKILLS = {"holdout": "holdout", "copy": "copy", "commute": "commute", "identity": "identity", "cancel": "cancel",
-          "associate": "associate", "closure": "closure_top_k"}  # fmt: skip
+# As values and the paper's table call them, and as evaluations do.
+SKILLS = {"holdout": "holdout", **dict(zip(MECHANISMS, MECHANISMS)), "closure": "closure_top_k"}
 RECIPE = ("optimiser", "lr", "muon_lr", "steps", "schedule", "warmup", "batch_size", "n_facts", "precision", "residual",
           "float8")  # fmt: skip
 OWN_WORLD = ("final", "own")  # evaluations of the sweeps' descriptions that only ask more sequences
-LAST_SHARE = 0.1  # of the logged losses: what counts as the final one
+LAST_SHARE = 0.1  # of the logged losses: their mean is the final one
 
 
 def finished_rows(runs: Runs) -> list[Row]:
@@ -50,7 +52,7 @@ def skills_of(rows: Sequence[Row], evaluation: str) -> dict[str, Estimate]:
     return {key: across_seeds([one[key] for one in found]) for key in SKILLS if all(key in one for one in found)}
 
 
-def steps_to(rows: Sequence[Row], target: str = "0.9") -> float | None:
+def steps_to(rows: Sequence[Row], target: str = f"{LEARNED:g}") -> float | None:
     """Steps to a hold-out accuracy, the mean over seeds; infinite if a seed never got there; None without runs."""
     found = [row["steps_to"][target] for row in rows]
     return None if not found else float("inf") if None in found else sum(found) / len(found)
@@ -58,7 +60,8 @@ def steps_to(rows: Sequence[Row], target: str = "0.9") -> float | None:
 
 def plateau_end(rows: Sequence[Row]) -> float | None:
     """The first evaluation with half of the hold-out queries right, the mean over seeds; infinite if one has none."""
-    found = [next((step for step, share in row["course"]["holdout"] if share >= 0.5), float("inf")) for row in rows]
+    courses = [row["course"]["holdout"] for row in rows]
+    found = [next((step for step, share in course if share >= PLATEAU_END), float("inf")) for course in courses]
     return sum(found) / len(found) if found else None
 
 

@@ -2,53 +2,55 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 from icalgebra.claims import published
+from icalgebra.experiments.shared import released
+from icalgebra.language.vocabulary import Vocabulary
 from icalgebra.language.world import PAPER_STRUCTURES
+from icalgebra.model.flops import flops_a_sequence
 from icalgebra.plotting import COLOURS, axes
+from icalgebra.plotting.skills import SKILLS
 from icalgebra.results import Result
-from icalgebra.train.presets import preset
-from icalgebra.train.speedrun import flops_before
 
-RELEASED_STEP_SECONDS = 1.157  # a step of the released code on an H200
-RELEASED_STEP_FLOPS = flops_before(preset("paper"), 1)  # the same architecture and batch
-SKILLS = {
-    "structural": ("structural tokens", "#999999"),
-    "closure_top_k": ("closure (top K)", "#d27f48"),
-    "copy": ("copy", COLOURS["copy"]),
-    "commute": ("commute", COLOURS["commute"]),
-    "identity": ("identity", COLOURS["identity"]),
-    "cancel": ("cancel", COLOURS["cancel"]),
-    "associate": ("associate", COLOURS["associate"]),
-    "holdout": ("hold-out", COLOURS["model"]),
-}
+
+class PaperModel(NamedTuple):
+    """The paper's architecture, as far as it counts for compute."""
+
+    n_layers: int = released.SIZE[0]
+    d_model: int = released.SIZE[2]
+    d_mlp: int = 4 * released.SIZE[2]
+    d_vocab: int = Vocabulary(16).size
+
+
+RELEASED_STEP_FLOPS = released.BATCH_SIZE * flops_a_sequence(PaperModel(), released.N_FACTS)
 
 
 def holdout(result: Result) -> Figure:
     """Hold-out accuracy by step, by compute and by second: ours and the published curve."""
     figure, panels = axes(1, 3, (9.6, 3.2), sharey=True)
-    x, y = zip(*published()["figures"]["2b"]["phase"])
+    x, y = zip(*published()["figures"]["2b"]["phase"][1:])  # without step 0, which a logarithmic axis does not have
     curve = result.curves["holdout"]
-    ours = [100 * value for value in curve.y]
-    low, high = ([100 * value for value in bound] for bound in (curve.low, curve.high))
-    seconds = result.details["seconds"]
+    ours, low, high = ([100 * value for value in column] for column in (curve.y, curve.low, curve.high))
     same_world = tuple(result.config["training"]["structures"]) == PAPER_STRUCTURES
     for panel, axis, theirs in (
         (panels[0][0], curve.x, list(x)),
         (panels[0][1], result.details["flops"], [step * RELEASED_STEP_FLOPS for step in x]),
-        (panels[0][2], seconds, [step * RELEASED_STEP_SECONDS for step in x]),
+        (panels[0][2], result.details["seconds"], [step * released.STEP_SECONDS for step in x]),
     ):
         if same_world:
-            panel.plot(theirs[1:], [100 * value for value in y[1:]], color=COLOURS["published"], label="published")
+            panel.plot(theirs, [100 * value for value in y], color=COLOURS["published"], label="published")
         panel.plot(axis, ours, color=COLOURS["associate"], label=f"ours ({result.model})")
         panel.fill_between(axis, low, high, color=COLOURS["associate"], alpha=0.2, linewidth=0)
         panel.set(xscale="log", ylim=(0, 101))
         panel.xaxis.set_minor_formatter(NullFormatter())
     panels[0][0].set(xlabel="training steps", ylabel="hold-out accuracy (%)")
     panels[0][1].set(xlabel="compute (FLOP)")
-    panels[0][2].set(xlabel="seconds of training" + (" (published:\nsteps × 1.157 s)" if same_world else ""))
+    converted = f" (published:\nsteps × {released.STEP_SECONDS} s)" if same_world else ""
+    panels[0][2].set(xlabel=f"seconds of training{converted}")
     panels[0][0].legend(loc="lower right")
     return figure
 

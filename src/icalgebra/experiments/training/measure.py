@@ -8,24 +8,24 @@ from icalgebra.data.distributions import sample
 from icalgebra.errors import InputError
 from icalgebra.experiments.shared.estimates import boolean_estimate, point_estimate
 from icalgebra.experiments.shared.loaded_model import LoadedModel, result_about
+from icalgebra.experiments.training.reading import HIGH, LOW, PLATEAU, published_rise
+from icalgebra.language.vocabulary import MECHANISMS
 from icalgebra.model.accuracy import accuracy_estimate, hits
 from icalgebra.results import Curve, Result
 from icalgebra.statistics import proportion
-from icalgebra.train.evaluation import HOLDOUTS, SKILLS
+from icalgebra.train.evaluation import HOLDOUTS
 from icalgebra.train.speedrun import flops_before
 
-SHARES = (*HOLDOUTS, *SKILLS, "structural", "closure_top_k")
+SHARES = (*HOLDOUTS, *MECHANISMS, "structural", "closure_top_k")
 LOSSES = ("loss/left", "loss/right", "loss/answer")
-PLATEAU, LOW, HIGH = 0.20, 0.10, 0.95  # the published rise: from .10 at 10 000 steps to .95 at 12 000
-PUBLISHED_RISE = 1 / 6
-PASSED = 0.99
+PASSED = 0.99  # the paper counts the steps to this hold-out accuracy
 
 
 def run(tier: str, seed: int, loaded: LoadedModel, n: int) -> Result:
-    """n: fresh sequences for the final accuracy; the run's own evaluations are small."""
+    """n: fresh sequences for the final accuracy, since the run's own evaluations are small (eval_n)."""
     records = [record for record in loaded.metrics if record["kind"] == "evaluation"]
     if not records:
-        raise InputError(f"{loaded.name} carries no metrics of its training; give its run folder")
+        raise InputError(f"{loaded.name} comes without the metrics of its training; give its run folder")
     eval_n = loaded.config.eval_n
     curves = {name: _share_curve(records, name, eval_n) for name in SHARES if name in records[-1]}
     curves |= {name: _loss_curve(records, name, eval_n) for name in LOSSES}
@@ -35,9 +35,9 @@ def run(tier: str, seed: int, loaded: LoadedModel, n: int) -> Result:
     if passed is not None:
         values["steps_to_99"] = point_estimate(float(passed), 1)
     rise = _rise(records, LOW)
-    # Facts about this one run: no sampling stands behind them.
+    # These describe one run, so n is 1 and they have no interval.
     if rise is not None:
-        values["abrupt_rise"] = boolean_estimate(rise <= PUBLISHED_RISE, 1)
+        values["abrupt_rise"] = boolean_estimate(rise <= published_rise().share, 1)
         values["rise_share"] = point_estimate(rise, 1)
         values["rise_share_from_plateau"] = point_estimate(_rise(records, PLATEAU) or 0.0, 1)
     details = {
@@ -56,12 +56,12 @@ def _share_curve(records: list[dict[str, Any]], name: str, n: int) -> Curve:
 
 
 def _loss_curve(records: list[dict[str, Any]], name: str, n: int) -> Curve:
-    """Losses come without an interval: metrics.jsonl keeps the mean alone."""
+    """Losses have no interval: metrics.jsonl keeps only their mean."""
     return Curve.from_estimates([r["step"] for r in records], [point_estimate(r[name], n) for r in records])
 
 
 def _rise(records: list[dict[str, Any]], low: float) -> float | None:
-    """The share of the steps up to .95 that the rise from `low` took; None where .95 was never reached."""
+    """The share of the steps up to HIGH that the rise from `low` took; None where HIGH was never reached."""
     reached = next((r["step"] for r in records if r["holdout"] >= HIGH), None)
     if reached is None:
         return None

@@ -6,11 +6,11 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from icalgebra.experiments.unseen_structures.reading import CLASSES
 from icalgebra.plotting import COLOURS, axes, legend_below, line, published_line
 from icalgebra.plotting.panels import finish_grid
 from icalgebra.results import Result
 
-CLASSES = ("semigroup", "quasigroup", "magma")
 ORDER_8 = ("C8", "D4", "C4xC2", "Q8", "C2xC2xC2", *CLASSES)
 SEEN = ("C8", "D4")
 WIDER = "#7fbfc4"
@@ -54,7 +54,7 @@ def _title(name: str) -> str:
 
 
 def all_structures(result: Result) -> Figure:
-    """Every structure at the most facts asked: model, mechanisms and both ceilings as points."""
+    """Every structure at the largest number of facts: model, mechanisms and both ceilings as points."""
     names = [key.removeprefix("model.holdout.") for key in result.curves if key.startswith("model.holdout.")]
     figure, panels = axes(1, 1, (9.4, 0.26 * len(names) + 1.6))
     panel = panels[0][0]

@@ -1,0 +1,79 @@
+"""What the section on speed says about one preset. The result is written by `icalgebra speedrun`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from icalgebra.experiments.shared import released
+from icalgebra.experiments.shared.readings import Number, Stated, Values
+
+SHAPE = ("n_layers", "n_heads", "d_model", "batch_size", "n_facts")
+# A step of this shape does the same work as one of the released code, so that their times can be compared.
+RELEASED_SHAPE = (*released.SIZE, released.BATCH_SIZE, released.N_FACTS)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A row of the table."""
+
+    seed: int
+    passed: bool
+    accuracy: str  # in per cent with two digits: the target is 99
+    steps: int
+    million_tokens: str
+    training_seconds: str
+    seconds_in_all: str
+    tflops_per_second: str
+    share_of_chip: str  # empty where the chip's rate was not measured
+
+
+@dataclass(frozen=True)
+class Reading:
+    model: str
+    n_layers: int
+    n_heads: int
+    d_model: int
+    batch_size: int
+    n_facts: int
+    device: str
+    milliseconds_per_step: Number
+    times_faster_than_released: Number | None  # None for another architecture or batch: their steps do not compare
+    target: Stated
+    n: int
+    float8: bool
+    transcribed: str | None  # how the numbers came into the file, where it was not written by the command
+    runs: list[Run]
+
+
+def read(values: Values) -> Reading:
+    training = values.config["training"]
+    shape = {name: training[name] for name in SHAPE}
+    same_work = tuple(shape.values()) == RELEASED_SHAPE
+    return Reading(
+        model=values.result.model,
+        **shape,
+        device=values.detail("device"),
+        milliseconds_per_step=values.number("milliseconds_a_step", "ms"),
+        times_faster_than_released=values.number("times_released", "") if same_work else None,
+        target=Stated(round(100 * values.config["target"]), "%"),
+        n=values.config["n"],
+        float8=training.get("float8", False),  # results from before the option have no such field
+        transcribed=values.result.details.get("transcribed"),
+        runs=[_run(run) for run in values.detail("runs")],
+    )
+
+
+def _run(run: dict[str, Any]) -> Run:
+    value, low, high = (100 * run["accuracy"][key] for key in ("value", "low", "high"))
+    return Run(
+        seed=run["seed"],
+        passed=run["passed"],
+        accuracy=f"{value:.2f} % [{low:.2f}, {high:.2f}]",
+        steps=run["steps"],
+        million_tokens=f"{run['tokens'] / 1e6:.0f}",
+        training_seconds=f"{run['training_seconds']:.1f}",
+        seconds_in_all=f"{run['seconds_in_all']:.1f}",
+        tflops_per_second=f"{run['flops_a_second'] / 1e12:.0f}",
+        share_of_chip=f"{100 * run['share_of_chip']:.0f} %" if run["share_of_chip"] else "",
+    )

@@ -1,0 +1,131 @@
+"""What the section on training says about one run, and the thresholds behind it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from icalgebra.claims import published
+from icalgebra.experiments.shared import released
+from icalgebra.experiments.shared.readings import Number, Stated, Values
+from icalgebra.language.world import is_papers_world
+from icalgebra.results import Curve
+from icalgebra.statistics import Estimate
+
+LOW, HIGH = 0.10, 0.95  # the rise of hold-out accuracy is measured between these two, the ends of the published rise
+PLATEAU = 0.20  # the plateau, where a model guesses among the group's variables, lies below this
+CPU_PRESET = "tiny"  # small enough for two CPU cores: it gets a paragraph of its own
+
+
+@dataclass(frozen=True)
+class PublishedRise:
+    """Figure 2b: the last step at or below LOW, and the first at or above HIGH."""
+
+    start: float
+    end: float
+
+    @property
+    def share(self) -> float:
+        return (self.end - self.start) / self.end
+
+
+@dataclass(frozen=True)
+class Rise:
+    low: Stated
+    high: Stated
+    plateau: Stated
+    share: Number  # of the steps up to HIGH that the rise from LOW took
+    share_from_plateau: Number
+    published_share: Number
+    published_start: Stated
+    published_end: Stated
+    less_abrupt: bool  # than the published one, in proportion
+    ended_before_published_start: bool  # the whole training took fewer steps than the published plateau
+
+
+@dataclass(frozen=True)
+class ReservedVariable:
+    """Hold-out accuracy at the end of training, with the reserved variable as an identity and without."""
+
+    unshuffled: Number  # the released evaluation's one assignment, where it is the first group's identity
+    as_identity: Number  # shuffled variables, and it is the identity of the query's group
+    rule_kept: Number
+    learned: bool  # significantly worse when the rule is broken
+
+
+@dataclass(frozen=True)
+class Reading:
+    model: str
+    on_two_cores: bool
+    structures: list[str]
+    n_variables: int
+    n_facts: int
+    final: Number
+    n_final: int
+    steps: int
+    seconds: str  # of training, compilation included
+    minutes_in_all: str  # evaluations included
+    rise: Rise | None  # None where HIGH was never reached
+    reserved: ReservedVariable | None
+    published_curve: bool  # drawn beside ours: same world
+    released_step_seconds: Stated
+
+
+def published_rise() -> PublishedRise:
+    points = published()["figures"]["2b"]["phase"]
+    end = next(step for step, accuracy in points if accuracy >= HIGH)
+    return PublishedRise(max(step for step, accuracy in points if step < end and accuracy <= LOW), end)
+
+
+def read(values: Values) -> Reading:
+    training, model = values.config["training"], values.result.model
+    final = values.number("final_holdout")
+    return Reading(
+        model=model,
+        on_two_cores=model == CPU_PRESET,
+        structures=training["structures"],
+        n_variables=training["n_variables"],
+        n_facts=training["n_facts"],
+        final=final,
+        n_final=final.n,
+        steps=values.detail("steps")[-1],
+        seconds=f"{values.detail('seconds')[-1]:.0f}",
+        minutes_in_all=f"{values.detail('all_seconds')[-1] / 60:.1f}",
+        rise=_rise(values),
+        reserved=_reserved(values.result.curves) if model != CPU_PRESET else None,
+        published_curve=is_papers_world(values.config),
+        released_step_seconds=Stated(released.STEP_SECONDS),
+    )
+
+
+def _rise(values: Values) -> Rise | None:
+    if "rise_share" not in values:
+        return None
+    share, theirs = values.number("rise_share"), published_rise()
+    return Rise(
+        low=Stated(100 * LOW, "%"),
+        high=Stated(100 * HIGH, "%"),
+        plateau=Stated(100 * PLATEAU, "%"),
+        share=share,
+        share_from_plateau=values.number("rise_share_from_plateau"),
+        published_share=Number.exact(theirs.share),
+        published_start=Stated(theirs.start),
+        published_end=Stated(theirs.end),
+        less_abrupt=share.value > theirs.share,
+        ended_before_published_start=values.detail("steps")[-1] < theirs.start,
+    )
+
+
+def _reserved(curves: dict[str, Curve]) -> ReservedVariable | None:
+    if not {"holdout_unshuffled", "holdout_reserved_identity"} <= set(curves):
+        return None
+    kept, as_identity = _last(curves["holdout"]), _last(curves["holdout_reserved_identity"])
+    return ReservedVariable(
+        unshuffled=_last(curves["holdout_unshuffled"]),
+        as_identity=as_identity,
+        rule_kept=kept,
+        learned=as_identity.high < kept.low,
+    )
+
+
+def _last(curve: Curve) -> Number:
+    return Number(Estimate(curve.y[-1], curve.low[-1], curve.high[-1], curve.n[-1]))

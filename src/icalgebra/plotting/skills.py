@@ -1,0 +1,16 @@
+"""Names and colours of the skills in figures, in the order in which models learn them."""
+
+from __future__ import annotations
+
+from icalgebra.plotting import COLOURS
+
+SKILLS = {
+    "structural": ("structural tokens", "#999999"),
+    "closure_top_k": ("closure (top K)", "#d27f48"),
+    "copy": ("copy", COLOURS["copy"]),
+    "commute": ("commute", COLOURS["commute"]),
+    "identity": ("identity", COLOURS["identity"]),
+    "cancel": ("cancel", COLOURS["cancel"]),
+    "associate": ("associate", COLOURS["associate"]),
+    "holdout": ("hold-out", COLOURS["model"]),
+}

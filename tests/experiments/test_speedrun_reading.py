@@ -1,0 +1,57 @@
+"""What the section on speed says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from icalgebra.experiments.shared.readings import Values
+from icalgebra.experiments.speedrun.reading import Reading, read
+from icalgebra.results import Result, read_result
+
+FOLDER = Path(__file__).parents[2] / "results/full"
+FAST, PAPER, SPRINT = (read_result(FOLDER / name / "speedrun.json") for name in ("fast", "paper", "sprint"))
+
+
+def reading(result: Result = FAST, **training: object) -> Reading:
+    config = {**result.config, "training": result.config["training"] | training}
+    return read(Values(replace(result, config=config)))
+
+
+def test_what_is_quoted_is_what_was_measured() -> None:
+    found = reading()
+    assert found.milliseconds_per_step.estimate == FAST.values["milliseconds_a_step"]
+    assert found.times_faster_than_released is not None
+    assert found.times_faster_than_released.estimate == FAST.values["times_released"]
+    assert (found.model, found.device, found.n, found.target.value) == ("fast", "NVIDIA H200", 5000, 99)
+    assert found.transcribed == FAST.details["transcribed"]
+    assert reading(SPRINT).transcribed is None
+
+
+def test_rows_are_the_runs() -> None:
+    first, *_ = rows = reading(SPRINT).runs
+    run = SPRINT.details["runs"][0]
+    assert len(rows) == len(SPRINT.details["runs"])
+    assert (first.seed, first.passed, first.steps) == (run["seed"], run["passed"], run["steps"])
+    assert first.accuracy == "99.20 % [98.91, 99.41]"
+    assert (first.million_tokens, first.training_seconds, first.seconds_in_all) == ("243", "33.1", "52.9")
+    assert (first.tflops_per_second, first.share_of_chip) == ("184", "23 %")
+    assert reading(PAPER).runs == []
+
+
+def test_a_chip_of_unknown_rate_has_no_share() -> None:
+    run = {**FAST.details["runs"][0], "share_of_chip": None, "passed": False}
+    (row,) = read(Values(replace(FAST, details=FAST.details | {"runs": [run]}))).runs
+    assert (row.share_of_chip, row.passed) == ("", False)
+
+
+@pytest.mark.parametrize("field", ["n_layers", "n_heads", "d_model", "batch_size", "n_facts"])
+def test_only_steps_of_the_same_work_are_compared_with_the_released_code(field: str) -> None:
+    assert reading().times_faster_than_released is not None
+    assert reading(**{field: FAST.config["training"][field] // 2}).times_faster_than_released is None
+
+
+def test_eight_bits_are_named_where_they_are_used() -> None:
+    assert (reading(FAST).float8, reading(SPRINT).float8) == (True, False)

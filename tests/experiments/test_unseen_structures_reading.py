@@ -1,0 +1,108 @@
+"""What the section on unseen structures says, and what its figures draw."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from inspect import signature
+from pathlib import Path
+
+import pytest
+
+from icalgebra.experiments import experiment
+from icalgebra.experiments.shared.readings import Values
+from icalgebra.experiments.unseen_structures.figures import ORDER_8, POINTS, all_structures, cancellation, order_8
+from icalgebra.experiments.unseen_structures.reading import Reading, published_difference, read
+from icalgebra.results import read_result
+from icalgebra.statistics import Estimate
+
+SMALL = read_result(Path(__file__).parents[2] / "results/full/small/unseen_structures.json")
+
+
+def reading(values: dict[str, Estimate] | None = None, without: tuple[str, ...] = ()) -> Reading:
+    kept = {key: value for key, value in SMALL.values.items() if key not in without}
+    return read(Values(replace(SMALL, values=kept | (values or {}))))
+
+
+def test_what_is_quoted_is_what_was_measured() -> None:
+    found = reading()
+    quoted = {
+        "holdout.semigroup.k200": found.semigroup.model,
+        "solvers.holdout.semigroup.k200": found.semigroup.mechanisms,
+        "holdout.quasigroup.k200": found.quasigroup.model,
+        "solvers.holdout.magma.k200": found.magma.mechanisms,
+        "solvers.holdout.Q8.k200": found.q8.mechanisms,
+        "holdout.A4.k200": found.larger.model,
+        "holdout.C4xC2.k200": found.order_8["C4×C2"],
+        "holdout.C2xC2xC2.k200": found.order_8["C2×C2×C2"],
+        "train.groups.k200": found.groups_with_copying,
+        "impossible.holdout.Q8.k200": found.q8_impossible,
+        "ceiling.holdout.Q8.k200": found.q8_ceiling,
+        "train.magma.k200": found.classes_with_copying["magma"],
+        "cancel.quasigroup.k50": found.natural.quasigroups,
+        "cancel_pure.groups.k50": found.pure.groups,
+        "cancel_pure.quasigroup_minus_groups.k50": found.pure.difference,
+    }
+    assert {key: number.estimate for key, number in quoted.items()} == {key: SMALL.values[key] for key in quoted}
+    assert (found.model, found.n_tables, found.largest_order) == ("small", 20, 16)
+
+
+def test_the_largest_group_is_the_largest_that_was_asked() -> None:
+    few = {"C8": ["C8"], "A4": ["A4"], "magma": ["Magma(8,0)"]}
+    assert read(Values(replace(SMALL, details=SMALL.details | {"structures": few}))).largest_order == 12
+
+
+def test_the_published_semigroup_curve_is_that_of_q8() -> None:
+    assert published_difference() == pytest.approx(0.0011, abs=5e-5)
+    assert reading().published_difference == ".001"
+
+
+@pytest.mark.parametrize("high, harder", [(0.69, True), (0.71, False)])
+def test_natural_contexts_are_harder_only_if_the_intervals_say_so(high: float, harder: bool) -> None:
+    values = {
+        "cancel.quasigroup.k50": Estimate(0.6, 0.5, high, 200),
+        "cancel_pure.quasigroup.k50": Estimate(0.8, 0.7, 0.9, 200),
+    }
+    assert reading(values).natural_harder == harder
+    for missing in values:
+        assert not reading(without=(missing,)).natural_harder
+
+
+def test_a_model_of_shorter_sequences_lacks_what_it_was_not_asked() -> None:
+    found = reading(without=("holdout.semigroup.k200", "cancel.groups.k50"))
+    assert (bool(found.semigroup.model), bool(found.semigroup.mechanisms)) == (False, True)
+    assert not found.natural.groups
+
+
+def test_the_full_tier_evaluates_all_groups() -> None:
+    found = experiment("unseen_structures")
+    parameters = signature(found.part("measure").run).parameters
+    assert parameters["groups"].default is None
+    assert set(parameters) - {"tier", "seed", "loaded"} == {*found.full, "groups"} == set(found.quick)
+
+
+def test_order_8_is_drawn_at_every_k() -> None:
+    panels = order_8(SMALL).axes
+    titles = ["C8 (trained)", "D4 (trained)", *ORDER_8[2:5], "semigroups", "quasigroups", "magmas"]
+    assert [panel.get_title() for panel in panels] == titles
+    for panel, name in zip(panels, ORDER_8, strict=True):
+        drawn = {line.get_label(): list(line.get_ydata()) for line in panel.lines}
+        assert drawn["model, held out"] == [100 * y for y in SMALL.curves[f"model.holdout.{name}"].y]
+        assert drawn["the five mechanisms"] == [100 * y for y in SMALL.curves[f"solvers.holdout.{name}"].y]
+        assert ("published model, held out" in drawn) == (name in ("C4xC2", "Q8", "C2xC2xC2", "semigroup"))
+
+
+def test_all_structures_are_drawn_at_the_largest_number_of_facts() -> None:
+    panel = all_structures(SMALL).axes[0]
+    names = [label.get_text() for label in panel.get_yticklabels()]
+    assert len(names) == len(SMALL.details["structures"])
+    drawn = {(c.get_label(), float(c.lines[0].get_ydata()[0])): c.lines[0].get_xdata()[0] for c in panel.containers}
+    place, shift = names.index("A4"), 0.3 - 0.15 * (len(POINTS) - 1)
+    assert drawn["model, held out", shift - place] == 100 * SMALL.curves["model.holdout.A4"].y[-1]
+
+
+def test_both_readings_of_cancellation_are_drawn() -> None:
+    for panel, name in zip(cancellation(SMALL).axes, ("cancel", "cancel_pure"), strict=True):
+        for drawn, tables in zip(panel.containers, ("quasigroup", "groups"), strict=True):
+            facts, accuracies = drawn.lines[0].get_data()
+            assert list(facts) == SMALL.config["cancel_facts"]
+            assert list(accuracies) == [100 * SMALL.values[f"{name}.{tables}.k{k}"].value for k in facts]
