@@ -16,7 +16,7 @@ from icalgebra.data.packed_facts import draw_from, fill_cells, packed, remove_ce
 from icalgebra.data.required_facts import fill_context, needed_for_associate, needed_for_cancel
 from icalgebra.language.vocabulary import FACT_LENGTH
 from icalgebra.randomness import below, partial_shuffle, row_state, uniform
-from icalgebra.solvers.kernels import bit, by_cancellation, by_identity, learn, nothing_known
+from icalgebra.solvers.kernels import add_fact, bit, by_cancellation, by_identity, empty_context
 
 # What is held out of the context.
 HOLD_NOTHING, HOLD_PAIR, HOLD_PAIR_AND_REVERSE = range(3)
@@ -188,7 +188,7 @@ def identity_or_cancel_solves(context, left, right, answer, pairs, singles):
     pairs[:] = 0
     singles[:] = 0
     for fact in context:
-        learn(pairs, singles, fact & 0xFF, (fact >> 8) & 0xFF, fact >> 16)
+        add_fact(pairs, singles, fact & 0xFF, (fact >> 8) & 0xFF, fact >> 16)
     return by_identity(singles, left, right) == bit(answer) or by_cancellation(singles, left, right) == bit(answer)
 
 
@@ -203,7 +203,7 @@ def fill_rows(tokens, structures, assignment, key, start, world, law):
     variable_of = np.empty(world.n_variables, dtype=np.int64)
     cells = np.empty(world.n_variables**2, dtype=np.uint32)
     context = np.empty(n_context, dtype=np.uint32)
-    pairs, singles = nothing_known(world.n_variables)
+    pairs, singles = empty_context(world.n_variables)
     planted = np.empty(2 * world.n_variables + 3, dtype=np.uint32)
     for row in range(n_rows):
         state[0] = row_state(key, start + row)

@@ -1,4 +1,4 @@
-"""Coverage: the share of queries each mechanism answers, each applied to what the earlier ones left."""
+"""Coverage: the share of queries that each mechanism answers and no earlier one does."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from icalgebra.language.vocabulary import ANSWER, FACT_LENGTH
 from icalgebra.solvers import MECHANISMS, Queries, answer_sets
 from icalgebra.statistics import Estimate, auc
 
-UNSOLVED, NOT_ASKED = -1, -2  # a shorter sequence is not asked after more facts than it has
-ROWS_AT_ONCE = 256  # so that the answers stay in the cache
+UNSOLVED, NOT_ASKED = -1, -2  # not asked: a shorter sequence has no query after that many facts
+ROWS_AT_ONCE = 256  # so that the answer sets stay in the CPU cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +21,7 @@ class Coverage:
     solved_by: np.ndarray
 
     def hits(self, mechanism: str) -> np.ndarray:
-        """1 where a query falls to this mechanism ('total': to any), for 1 … k−1 facts of context; NaN: not asked."""
+        """Whether this mechanism ('total': any) solves the query after 1 … k−1 facts of context; NaN: not asked."""
         solved = self.solved_by[:, 1:]
         found = solved >= 0 if mechanism == "total" else solved == MECHANISMS.index(mechanism)
         return np.where(solved == NOT_ASKED, np.nan, found) if (solved == NOT_ASKED).any() else found
@@ -30,14 +30,14 @@ class Coverage:
         return auc(self.hits(mechanism))
 
     def curve(self, mechanism: str) -> np.ndarray:
-        """The share at each number of context facts 1 … k−1."""
+        """The share of queries it solves, at each number of context facts 1 … k−1."""
         return np.nanmean(self.hits(mechanism), axis=0)
 
 
 def coverage(tokens: np.ndarray, queries: Queries, n_variables: int = 16, *, commute_any: bool = False) -> Coverage:
-    """Apply the mechanisms in the published order. An answer counts when it is the true one and the only one.
+    """Apply the mechanisms in the published order. A query is solved by a single answer that is the true one.
 
-    commute_any: a commutative copy counts whatever its answer, as in the paper's listing.
+    commute_any: a commutative copy counts even where its answer is wrong, as in the paper's listing.
     """
     parts = [
         _first_to_solve(tokens[i : i + ROWS_AT_ONCE], queries, n_variables, commute_any)

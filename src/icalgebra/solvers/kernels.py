@@ -1,7 +1,7 @@
 """The five mechanisms, compiled: whole batches, every context size.
 
-What a context says is kept in bit sets over the variables, so that one more fact costs a few operations and so does a
-query. An answer is a bit set too: empty for "cannot tell", one bit for an answer, several for a tie.
+A context is kept as bit sets over the variables, so adding a fact and answering a query take a few operations each. An
+answer is a bit set, too: empty for "no answer", one bit for an answer, several for a tie.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from icalgebra.language.vocabulary import ANSWER, FACT_LENGTH, LEFT, RIGHT
 COPY, COMMUTE, IDENTITY, CANCEL, ASSOCIATE = range(5)
 N_MECHANISMS = 5
 
-
-# What the facts so far say: `pairs` [3, N+1, N+1] and `singles` [8, N+1], both of bit sets, with a row and a column of
-# padding that stay empty. (Two plain arrays: passing a tuple of arrays costs more than the look-ups themselves.)
+# The facts so far: `pairs` [3, N+1, N+1] and `singles` [8, N+1], both of bit sets. The last row and column are padding
+# and stay empty. They are two plain arrays because passing a tuple of eleven arrays to an inner kernel cost more than
+# the look-ups themselves: 18 µs per sequence of 200 facts, against 3 µs like this.
 ANSWERS, RIGHTS, LEFTS = range(3)
 # pairs[ANSWERS, x, y]: answers seen for xy;  pairs[RIGHTS, g, y]: the d with gd=y;  pairs[LEFTS, d, x]: the g with gd=x
-AFTER, BEFORE, ROW, COLUMN, BESIDE, MAKES_LEFT, MAKES_RIGHT, NEUTRAL = range(8)
+AFTER, BEFORE, ROW, COLUMN, CLOSURE, LEFT_OPERANDS, RIGHT_OPERANDS, NEUTRAL = range(8)
 # singles[AFTER, x]: the y for which xy is known;           singles[BEFORE, y]: the x for which xy is known
 # singles[ROW, x]: answers of facts with x on the left;     singles[COLUMN, y]: answers of facts with y on the right
-# singles[BESIDE, x]: variables of facts that contain x;    singles[NEUTRAL, 0]: those seen to leave another unchanged
-# singles[MAKES_LEFT, z], singles[MAKES_RIGHT, z]: left and right operands of facts with answer z
+# singles[CLOSURE, x]: variables of facts that contain x;   singles[NEUTRAL, 0]: those seen to leave another unchanged
+# singles[LEFT_OPERANDS, z], singles[RIGHT_OPERANDS, z]: left and right operands of facts with answer z
 
 
 @njit(cache=True)
-def nothing_known(n_variables):
+def empty_context(n_variables):
     pairs = np.zeros((3, n_variables + 1, n_variables + 1), dtype=np.uint64)
     singles = np.zeros((8, n_variables + 1), dtype=np.uint64)
     return pairs, singles
@@ -41,7 +41,7 @@ def bit(variable):
 
 @intrinsic
 def lowest(typing_context, bits):
-    """The number of the lowest bit of a non-empty set: one machine instruction that numba does not offer."""
+    """The index of the lowest bit of a non-empty set: one machine instruction, for which numba has no function."""
 
     def generate(context, builder, signature, arguments):
         zero_is_undefined = context.get_constant(types.boolean, True)
@@ -51,8 +51,8 @@ def lowest(typing_context, bits):
 
 
 @njit(cache=True)
-def learn(pairs, singles, x, y, z):
-    """Take in the fact xy=z; True where it is new."""
+def add_fact(pairs, singles, x, y, z):
+    """Add the fact xy=z to the context; returns whether it is new."""
     if pairs[ANSWERS, x, y] & bit(z):
         return False
     pairs[ANSWERS, x, y] |= bit(z)
@@ -62,12 +62,12 @@ def learn(pairs, singles, x, y, z):
     singles[BEFORE, y] |= bit(x)
     singles[ROW, x] |= bit(z)
     singles[COLUMN, y] |= bit(z)
-    singles[MAKES_LEFT, z] |= bit(x)
-    singles[MAKES_RIGHT, z] |= bit(y)
+    singles[LEFT_OPERANDS, z] |= bit(x)
+    singles[RIGHT_OPERANDS, z] |= bit(y)
     members = bit(x) | bit(y) | bit(z)
-    singles[BESIDE, x] |= members
-    singles[BESIDE, y] |= members
-    singles[BESIDE, z] |= members
+    singles[CLOSURE, x] |= members
+    singles[CLOSURE, y] |= members
+    singles[CLOSURE, z] |= members
     if y == z:
         singles[NEUTRAL, 0] |= bit(x)
     if x == z:
@@ -87,18 +87,22 @@ def by_identity(singles, x, y):
 
 @njit(cache=True)
 def by_cancellation(singles, x, y):
-    candidates = (singles[BESIDE, x] | singles[BESIDE, y]) & ~(singles[ROW, x] | singles[COLUMN, y])
+    """Closure set − cancellation set, where that is one variable."""
+    candidates = (singles[CLOSURE, x] | singles[CLOSURE, y]) & ~(singles[ROW, x] | singles[COLUMN, y])
     several = candidates & (candidates - np.uint64(1))
     return np.uint64(0) if several else candidates
 
 
 @njit(cache=True)
 def by_association(pairs, singles, x, y):
-    """Both forms of triple. In groups every set below has at most one member, so the first is taken without a branch:
-    an empty set reads the empty padding of `answers` instead."""
-    nobody = bit(singles.shape[1] - 1)
+    """Both forms of triple.
+
+    In groups every set `usable` has at most one member. So its first member is read without a branch: with the padding
+    added, an empty set reads an empty answer.
+    """
+    padding = bit(singles.shape[1] - 1)
     found = np.uint64(0)
-    middles = singles[AFTER, x] & singles[MAKES_LEFT, y]  # xg=f, gd=y, fd=z
+    middles = singles[AFTER, x] & singles[LEFT_OPERANDS, y]  # xg=f, gd=y, fd=z
     while middles:
         g = lowest(middles)
         middles &= middles - np.uint64(1)
@@ -107,12 +111,12 @@ def by_association(pairs, singles, x, y):
             f = lowest(products)
             products &= products - np.uint64(1)
             usable = pairs[RIGHTS, g, y] & singles[AFTER, f]
-            found |= pairs[ANSWERS, f, lowest(usable | nobody)]
+            found |= pairs[ANSWERS, f, lowest(usable | padding)]
             usable &= usable - np.uint64(1)
             while usable:
                 found |= pairs[ANSWERS, f, lowest(usable)]
                 usable &= usable - np.uint64(1)
-    middles = singles[BEFORE, y] & singles[MAKES_RIGHT, x]  # dy=f, gd=x, gf=z
+    middles = singles[BEFORE, y] & singles[RIGHT_OPERANDS, x]  # dy=f, gd=x, gf=z
     while middles:
         d = lowest(middles)
         middles &= middles - np.uint64(1)
@@ -121,7 +125,7 @@ def by_association(pairs, singles, x, y):
             f = lowest(products)
             products &= products - np.uint64(1)
             usable = pairs[LEFTS, d, x] & singles[BEFORE, f]
-            found |= pairs[ANSWERS, lowest(usable | nobody), f]
+            found |= pairs[ANSWERS, lowest(usable | padding), f]
             usable &= usable - np.uint64(1)
             while usable:
                 found |= pairs[ANSWERS, lowest(usable), f]
@@ -130,8 +134,8 @@ def by_association(pairs, singles, x, y):
 
 
 @njit(cache=True, inline="always")
-def ask(pairs, singles, x, y, answers, row, j):
-    """All five answers to xy=? into answers[row, j]."""
+def answer_query(pairs, singles, x, y, answers, row, j):
+    """Write all five answers to xy=? into answers[row, j]."""
     answers[row, j, COPY] = pairs[ANSWERS, x, y]
     answers[row, j, COMMUTE] = pairs[ANSWERS, y, x]
     answers[row, j, IDENTITY] = by_identity(singles, x, y)
@@ -141,22 +145,25 @@ def ask(pairs, singles, x, y, answers, row, j):
 
 @njit(cache=True, nogil=True)
 def answer_every(tokens, answers, n_variables):
-    """answers[row, j]: what each mechanism says of fact j given the facts before it."""
-    pairs, singles = nothing_known(n_variables)
+    """answers[row, j]: the answers of each mechanism to fact j, given the facts before it."""
+    pairs, singles = empty_context(n_variables)
     for row in range(len(tokens)):
         pairs[:] = 0
         singles[:] = 0
         for j in range(answers.shape[1]):
             at = j * FACT_LENGTH
             x, y, z = tokens[row, at + LEFT], tokens[row, at + RIGHT], tokens[row, at + ANSWER]
-            ask(pairs, singles, x, y, answers, row, j)
-            learn(pairs, singles, x, y, z)
+            answer_query(pairs, singles, x, y, answers, row, j)
+            add_fact(pairs, singles, x, y, z)
 
 
 @njit(cache=True, nogil=True)
 def answer_last(tokens, answers, n_variables, n_facts, first):
-    """answers[row, j]: what each mechanism says of the last query after first + j facts of context."""
-    pairs, singles = nothing_known(n_variables)
+    """answers[row, j]: the answers of each mechanism to the last query after first + j facts of context.
+
+    A repeated fact changes no answer, so the answers are copied until a new fact comes.
+    """
+    pairs, singles = empty_context(n_variables)
     at = (n_facts - 1) * FACT_LENGTH
     for row in range(len(tokens)):
         pairs[:] = 0
@@ -166,11 +173,13 @@ def answer_last(tokens, answers, n_variables, n_facts, first):
         for j in range(n_facts):
             if j >= first:
                 if stale:
-                    ask(pairs, singles, x, y, answers, row, j - first)
+                    answer_query(pairs, singles, x, y, answers, row, j - first)
                 else:
                     for m in range(N_MECHANISMS):
                         answers[row, j - first, m] = answers[row, j - first - 1, m]
                 stale = False
             if j < n_facts - 1:
                 f = j * FACT_LENGTH
-                stale |= learn(pairs, singles, tokens[row, f + LEFT], tokens[row, f + RIGHT], tokens[row, f + ANSWER])
+                stale |= add_fact(
+                    pairs, singles, tokens[row, f + LEFT], tokens[row, f + RIGHT], tokens[row, f + ANSWER]
+                )

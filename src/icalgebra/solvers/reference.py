@@ -1,13 +1,13 @@
 """The five mechanisms, slow and obvious: text in, answers with their proofs out.
 
 A context is a list of facts "xyz" (meaning xy=z), a query is "xy". Every solver returns a dictionary from each answer
-it finds to the facts that prove it. No answer: it cannot tell. Two answers: its evidence disagrees, which is a tie.
-The compiled solvers in kernels.py must give the same answers; the tests hold them to it.
+it finds to the facts that prove it. It is empty where the mechanism does not apply; several answers are a tie.
+The tests compare the compiled solvers in kernels.py with these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 Fact = str  # left, right, answer
 Answers = dict[str, tuple[Fact, ...]]
@@ -20,53 +20,53 @@ def read(text: str) -> tuple[list[Fact], str, str]:
 
 
 def copy(context: list[Fact], query: str) -> Answers:
-    """The query itself occurred."""
+    """The query occurs in the context."""
     return _first_of_each((fact[2], (fact,)) for fact in context if fact[:2] == query)
 
 
 def commute(context: list[Fact], query: str) -> Answers:
-    """The reverse of the query occurred."""
+    """The reverse of the query occurs in the context."""
     return _first_of_each((fact[2], (fact,)) for fact in context if fact[:2] == query[::-1])
 
 
 def identity(context: list[Fact], query: str) -> Answers:
-    """One operand left another variable unchanged (eg=g or ge=g), so the other operand is the answer."""
+    """A fact shows that one operand is the identity (eg=g or ge=g), so the other operand is the answer."""
     x, y = query[0], query[1]
     found = []
     for fact in context:
-        unchanged_right = fact[0] if fact[1] == fact[2] else ""
-        unchanged_left = fact[1] if fact[0] == fact[2] else ""
-        found += [(y, (fact,))] if x in (unchanged_right, unchanged_left) else []
-        found += [(x, (fact,))] if y in (unchanged_right, unchanged_left) else []
+        left_identity = fact[0] if fact[1] == fact[2] else ""
+        right_identity = fact[1] if fact[0] == fact[2] else ""
+        found += [(y, (fact,))] if x in (left_identity, right_identity) else []
+        found += [(x, (fact,))] if y in (left_identity, right_identity) else []
     return _first_of_each(found)
 
 
 def closure_set(context: list[Fact], query: str) -> set[str]:
-    """All variables of facts that contain an operand of the query anywhere."""
+    """All variables of the facts that contain an operand of the query in any slot."""
     return {variable for fact in context if set(fact) & set(query) for variable in fact}
 
 
 def cancellation_set(context: list[Fact], query: str) -> set[str]:
-    """The answers of facts that share the query's left or right slot: none of them can be the answer."""
+    """The answers of the facts with the query's left or right operand in the same slot; none can be its answer."""
     return {fact[2] for fact in context if fact[0] == query[0] or fact[1] == query[1]}
 
 
 def cancel(context: list[Fact], query: str) -> Answers:
-    """closure − cancellation leaves one candidate."""
+    """Closure set − cancellation set leaves one candidate."""
     candidates = closure_set(context, query) - cancellation_set(context, query)
     if len(candidates) != 1:
         return {}
     (answer,) = candidates
-    rules_out: dict[str, Fact] = {}
+    ruled_out_by: dict[str, Fact] = {}
     for fact in context:
         if fact[0] == query[0] or fact[1] == query[1]:
-            rules_out.setdefault(fact[2], fact)
-    shows = next(fact for fact in context if answer in fact and set(fact) & set(query))
-    return {answer: tuple(dict.fromkeys([shows, *rules_out.values()]))}
+            ruled_out_by.setdefault(fact[2], fact)
+    shown_by = next(fact for fact in context if answer in fact and set(fact) & set(query))
+    return {answer: tuple(dict.fromkeys([shown_by, *ruled_out_by.values()]))}
 
 
 def associate(context: list[Fact], query: str) -> Answers:
-    """Some g and d with xg=f, gd=y, fd=z, or dy=f, gd=x, gf=z: then xy=z."""
+    """Three facts xg=f, gd=y, fd=z: then xy = x(gd) = (xg)d = fd = z. Or dy=f, gd=x, gf=z: xy = (gd)y = g(dy) = z."""
     x, y = query[0], query[1]
     found = []
     for first in context:
@@ -89,12 +89,13 @@ SOLVERS: dict[str, Callable[[list[Fact], str], Answers]] = {
 
 
 def proof(mechanism: str, text: str) -> Answers:
-    """What one mechanism answers to the last query of a text, and the facts it used."""
+    """The answers of one mechanism to the last query of a text, each with the facts that prove it."""
     context, query, _ = read(text)
     return SOLVERS[mechanism](context, query)
 
 
-def _first_of_each(found) -> Answers:  # type: ignore[no-untyped-def]  # any iterable of (answer, facts)
+def _first_of_each(found: Iterable[tuple[str, tuple[Fact, ...]]]) -> Answers:
+    """The first proof of each answer."""
     answers: Answers = {}
     for answer, facts in found:
         answers.setdefault(answer, facts)
