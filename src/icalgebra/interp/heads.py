@@ -31,6 +31,7 @@ from icalgebra.interp.lens import direct_logits
 from icalgebra.interp.patching import indirect_effects
 from icalgebra.interp.query_batch import QueryBatch, enough, pairs
 from icalgebra.language.world import World
+from icalgebra.model.accuracy import accuracy_estimate
 from icalgebra.model.transformer import Transformer
 from icalgebra.statistics import Estimate, mean
 
@@ -136,7 +137,7 @@ def copying_effect(
 
 
 def query_promotion(model: Transformer, run: LastTokenCache, cases: QueryBatch) -> RoleScores:
-    return _scores(model, "query promotion", promotes_query(direct_logits(model, run), cases), share)
+    return _scores(model, "query promotion", promotes_query(direct_logits(model, run), cases), accuracy_estimate)
 
 
 def promotes_query(direct: Float[Tensor, "n ... N"], cases: QueryBatch) -> Bool[Tensor, "n ..."]:
@@ -147,7 +148,7 @@ def promotes_query(direct: Float[Tensor, "n ... N"], cases: QueryBatch) -> Bool[
 
 
 def identity_demotion(model: Transformer, run: LastTokenCache, cases: QueryBatch) -> RoleScores:
-    return _scores(model, "identity demotion", demotes_identity(direct_logits(model, run), cases), share)
+    return _scores(model, "identity demotion", demotes_identity(direct_logits(model, run), cases), accuracy_estimate)
 
 
 def demotes_identity(direct: Float[Tensor, "n ... N"], cases: QueryBatch) -> Bool[Tensor, "n ..."]:
