@@ -1,4 +1,4 @@
-"""Figure 5: identity queries apart along one direction, the heads behind it, and steering."""
+"""Figure 5: identity queries separated along one direction, the heads behind it, and steering."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BAR_COLOURS = (COLOURS["copy"], COLOURS["cancel"], "#9aa5b1", "#d5d8dd")
 
 
 def scatter(result: Result) -> Figure:
-    """The final attention output along two principal directions; how well the first separates, by layer and group."""
+    """The final attention output along two principal components; balanced accuracy of the first, by layer and group."""
     figure, panels = axes(1, 2, (9.0, 3.4), width_ratios=(1.7, 1.0))
     found = result.details["scatter"]
     points, identity = np.array(found["points"]), np.array(found["identity"])
@@ -33,7 +33,7 @@ def scatter(result: Result) -> Figure:
         panels[0][0].scatter(
             points[chosen, 0], points[chosen, 1], s=9, color=colour, alpha=0.7, label=name, linewidth=0
         )
-    panels[0][0].set_xlabel("first principal direction")
+    panels[0][0].set_xlabel("first principal component")
     panels[0][0].set_ylabel("second")
     panels[0][0].legend(frameon=False)
     _layers(panels[0][1], result)
@@ -52,7 +52,7 @@ def _layers(panel: Any, result: Result) -> None:
 
 
 def heads(result: Result) -> Figure:
-    """Shares of identity queries on which a head promotes both variables, or demotes the identity; mean logits."""
+    """Share of identity queries on which each head promotes both variables or demotes the identity; mean logits."""
     figure, panels = axes(1, 4, (9.0, 2.8), width_ratios=(1.5, 1.5, 0.8, 0.8))
     found = result.details["heads"]
     head_map(panels[0][0], found["promotion"], "top two are x and y", "YlOrBr")
@@ -67,17 +67,17 @@ def heads(result: Result) -> Figure:
 
 
 def dose_response(result: Result) -> Figure:
-    """Shares of predictions against the dose, in units of the distance between the clusters; 5 raw units are marked."""
+    """Shares of predictions against the dose in cluster distances; the paper's raw dose is marked."""
     figure, panels = axes(1, 1, (9.0, 3.8))
-    panel, distance = panels[0][0], result.details["distance"]
+    panel, distance, raw_dose = panels[0][0], result.details["distance"], result.config["raw_dose"]
     for key, (name, colour, style) in DOSES.items():
         curve = result.curves[key]
         x = [dose / distance for dose in curve.x]
         panel.plot(x, [100 * y for y in curve.y], style, color=colour, label=name, marker="o", markersize=2.5)
         panel.fill_between(x, [100 * y for y in curve.low], [100 * y for y in curve.high], color=colour, alpha=0.12)
-    for dose in (-result.config["raw_dose"], result.config["raw_dose"]):
+    for dose in (-raw_dose, raw_dose):
         panel.axvline(dose / distance, color="#888888", linewidth=0.8, linestyle=":")
-    panel.set_xlabel(f"dose of v1 in distances between the clusters (one is {distance:.1f} raw units; dotted: ±5 raw)")
+    panel.set_xlabel(f"dose of v1 in cluster distances (one is {distance:.1f} raw units; dotted: ±{raw_dose:g} raw)")
     panel.set_ylabel("share of predictions (%)")
     panel.set_ylim(-2, 102)
     figure.legend(*panel.get_legend_handles_labels(), loc="outside lower center", frameon=False, ncols=3)
@@ -85,7 +85,7 @@ def dose_response(result: Result) -> Figure:
 
 
 def steered(result: Result) -> Figure:
-    """Mean logits in the four settings of Figure 5c, at a dose of one distance."""
+    """Mean logits in the four settings of Figure 5c: without steering, and at a dose of one cluster distance."""
     found = result.details["steered"]
     figure, panels = axes(1, len(found), (9.0, 2.4), sharey=True)
     for panel, (name, bars) in zip(panels[0], found.items()):

@@ -1,10 +1,10 @@
-"""Identity recognition (I1, I2, I3): one direction tells identity queries apart, and steering along it moves answers.
+"""Identity recognition (I1, I2, I3): one direction separates identity queries, and steering along it changes answers.
 
-I1  the first principal direction v1 of the final attention output at the last '=', on `holdout` sequences
+I1  the first principal component v1 of the final attention output at the last '=', on `holdout` sequences
 I2  heads whose direct logits promote both query variables, or demote the identity, on `identity` sequences
-I3  v1 of unit norm, turned towards the identity cluster, added at the final attention output of `holdout` queries with
-    x ≠ y and no identity; with and without a false identity fact. The paper's dose is 5 in raw units; since another
-    model has another scale, the same is measured at the distance between the two clusters.
+I3  v1 with unit norm, pointing towards the identity cluster, is added to the final attention output on `holdout`
+    queries with x ≠ y and without the identity; with and without a false identity fact. The paper's dose is 5 raw
+    units. Models differ in scale, so a dose of one distance between the two clusters is measured as well.
 """
 
 from __future__ import annotations
@@ -37,9 +37,10 @@ from icalgebra.results import Curve, Result
 from icalgebra.statistics import Estimate, mean
 
 Values = dict[str, Estimate]
-RAW_DOSE = 5.0  # the paper's
-DISTANCES = (-2.0, -1.5, -1.0, -0.5, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
-N_RANDOM = 8  # random directions behind each control
+RAW_DOSE = 5.0  # the paper's; it does nothing in `small`, where the clusters are 69.7 raw units apart
+DISTANCES = (-2.0, -1.5, -1.0, -0.5, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)  # doses in cluster distances
+MOST = 0.5  # share of identity queries, or of attention, above which a head has the role
+N_RANDOM = 8  # random directions per control
 N_POINTS = 600  # points kept for the scatter plot
 STEP = 256  # rows steered at a time
 
@@ -54,6 +55,7 @@ def run(tier: str, seed: int, loaded: LoadedModel, n_pca: int, n_identity: int, 
     base = base[base.distinct & ~base.is_identity][:n_steer]
     base = enough(base, loaded.world, "a query of two variables without the identity")
     holdout = draw("holdout", n_pca, "pca")
+    # Without one of the two kinds there are no two clusters to separate.
     for part, what in ((holdout.is_identity, "an identity query"), (~holdout.is_identity, "another than identity")):
         enough(holdout[part], loaded.world, what)
     found = _structure(loaded, holdout, cache_last_token_batched(loaded.model, holdout.prompts), seed, values)
@@ -76,43 +78,46 @@ def run(tier: str, seed: int, loaded: LoadedModel, n_pca: int, n_identity: int, 
 def _structure(
     loaded: LoadedModel, cases: QueryBatch, run: LastTokenCache, seed: int, values: Values
 ) -> dict[str, Any]:
-    """The first principal direction of every layer's attention output; the final one by group, and as a scatter."""
+    """The first principal component of every layer's attention output; the final one by group, and as a scatter."""
     labels = cases.is_identity
     for layer in range(loaded.model.config.n_layers):
-        first, scores = _first(run.attn_out[:, layer], labels)
+        first, scores = _principal_scores(run.attn_out[:, layer], labels)
         values[f"pc1.layer.{layer}"] = balanced_accuracy(scores[:, 0], labels)
+    # From here on, `first` and `scores` are the last layer's.
+    clusters = separation(scores[:, 0], labels)
     values |= {
         "pc1.balanced_accuracy": balanced_accuracy(scores[:, 0], labels),
         "pc1.explained": point_estimate(float(first.explained[0]), len(cases)),
         "pc1.random_direction": _random_separation(run.attn_out[:, -1], labels, seed),
     }
-    values |= _by_group(scores[:, 0], cases, separation(scores[:, 0], labels).threshold)
-    distance = separation(scores[:, 0], labels).distance
-    values["pc1.distance"] = point_estimate(distance, len(cases))
+    values |= _by_group(scores[:, 0], cases, clusters.threshold)
+    values["pc1.distance"] = point_estimate(clusters.distance, len(cases))
     scatter = {"points": scores[:N_POINTS].round(3).tolist(), "identity": labels[:N_POINTS].tolist(),
                "structure": cases.structure[:N_POINTS].tolist()}  # fmt: skip
-    return {"direction": first.directions[0], "distance": distance, "scatter": scatter}
+    return {"direction": first.directions[0], "distance": clusters.distance, "scatter": scatter}
 
 
-def _first(outputs: Tensor, labels: np.ndarray) -> tuple[Principal, np.ndarray]:
+def _principal_scores(outputs: Tensor, labels: np.ndarray) -> tuple[Principal, np.ndarray]:
+    """The first two principal components, turned towards the identity cluster, and every output's coordinates."""
     chosen = torch.as_tensor(labels, device=outputs.device)
     found = principal(outputs, 2, towards=outputs[chosen].mean(0) - outputs[~chosen].mean(0))
     return found, found.project(outputs).cpu().numpy()
 
 
 def balanced_accuracy(scores: np.ndarray, labels: np.ndarray, threshold: float | None = None) -> Estimate:
-    """The mean of the two clusters' shares on their side of a threshold: halfway between their means unless told."""
+    """The mean of the two clusters' shares on their side of a threshold (default: halfway between their means)."""
     if labels.all() or not labels.any():
         return Estimate(float("nan"), 0.0, 1.0, 0)
     threshold = separation(scores, labels).threshold if threshold is None else threshold
     parts = accuracy_estimate(scores[labels] > threshold), accuracy_estimate(scores[~labels] <= threshold)
     value = sum(part.value for part in parts) / 2
+    # Half an interval is (high − low) / 2; those of two independent shares add in squares, and the mean halves them.
     half = sum((part.high - part.low) ** 2 for part in parts) ** 0.5 / 4
     return Estimate(value, max(0.0, value - half), min(1.0, value + half), len(labels))
 
 
 def _by_group(scores: np.ndarray, cases: QueryBatch, threshold: float) -> Values:
-    """With one threshold for all groups: the separation does not depend on the group."""
+    """With one threshold for all groups, to show whether the separation depends on the group."""
     names = [str(name) for name in np.unique(cases.structure)]
     rows = {name: cases.structure == name for name in names}
     found = {f"pc1.group.{name}": balanced_accuracy(scores[rows[name]], cases.is_identity[rows[name]], threshold)
@@ -123,11 +128,12 @@ def _by_group(scores: np.ndarray, cases: QueryBatch, threshold: float) -> Values
 def _random_separation(outputs: Tensor, labels: np.ndarray, seed: int) -> Estimate:
     directions = random_directions(outputs[0], N_RANDOM, seed)
     scores = (outputs @ directions.T).cpu().numpy()
-    reached = []
+    found = []
     for column in scores.T:
+        # Turned towards the identity cluster like v1, so that chance is 50 % or more, as for v1.
         sign = 1.0 if column[labels].mean() > column[~labels].mean() else -1.0
-        reached.append(balanced_accuracy(sign * column, labels).value)
-    return mean(np.array(reached))
+        found.append(balanced_accuracy(sign * column, labels).value)
+    return mean(np.array(found))
 
 
 # --- I2: query promotion and identity demotion ------------------------------------------------------------------------
@@ -140,7 +146,7 @@ def _heads(loaded: LoadedModel, cases: QueryBatch, values: Values) -> dict[str, 
     last = promotion.scores[-1]
     best_last = (len(promotion.scores) - 1, max(range(len(last)), key=lambda head: last[head].value))
     promoter = promotion.best
-    demoters = [head for head in demotion.ranked if head != promoter][:1]  # none in a model of one head
+    demoters = [head for head in demotion.ranked if head != promoter][:1]  # none in a model with one head
     whole = read_logits(loaded.model, run, run.attn_out[:, -1])[:, : loaded.world.n_variables]
     values |= {
         "query_promotion.best": promotion.score(promoter),
@@ -148,7 +154,7 @@ def _heads(loaded: LoadedModel, cases: QueryBatch, values: Values) -> dict[str, 
         "query_promotion.whole_last_attention": accuracy_estimate(promotes_query(whole, cases).cpu().numpy()),
         "identity_demotion.whole_last_attention": accuracy_estimate(demotes_identity(whole, cases).cpu().numpy()),
     }
-    values["query_promotion_head"] = boolean_estimate(promotion.score(promoter).value > 0.5, len(cases))
+    values["query_promotion_head"] = boolean_estimate(promotion.score(promoter).value > MOST, len(cases))
     for demoter in demoters:
         values |= _demoting(demotion.score(demoter), run.pattern[:, demoter[0], demoter[1]], cases)
     return {
@@ -162,14 +168,17 @@ def _heads(loaded: LoadedModel, cases: QueryBatch, values: Values) -> dict[str, 
 
 
 def _demoting(score: Estimate, pattern: Tensor, cases: QueryBatch) -> Values:
-    """The demoting head, which is another than the promoting one; does it attend to facts with the identity?"""
+    """The demoting head, which is not the promoting one, and its attention to facts that contain the identity.
+
+    The claim asks for both: in `small` head 3.7 has the identity lowest in 60.5 %, with .1 % of its attention there.
+    """
     facts = relations(cases)["identity"]
     attention = mean(attention_mass(pattern, facts).cpu().numpy())
     return {
         "identity_demotion.best": score,
         "identity_demotion.attention": attention,
         "identity_demotion.facts": mean(facts[:, :-1].mean(1)),
-        "identity_demotion_head": boolean_estimate(score.value > 0.5 and attention.value > 0.5, len(cases)),
+        "identity_demotion_head": boolean_estimate(score.value > MOST and attention.value > MOST, len(cases)),
     }
 
 
@@ -182,7 +191,7 @@ def _bars(
 ) -> dict[str, dict[str, float]]:
     """Mean direct logits (frozen norm, centred) of the answer's operand, the identity, its group and the rest.
 
-    None where one of these is empty, as the rest is if the group fills the alphabet: the bars compare all four.
+    Empty where one of these has no variable, as the rest if the group fills the alphabet: the bars compare all four.
     """
     direct = direct_logits(loaded.model, run)
     direct = direct - direct.mean(-1, keepdim=True)
@@ -209,7 +218,7 @@ def _bars(
 def _steering(
     loaded: LoadedModel, base: QueryBatch, direction: Tensor, distance: float, seed: int, values: Values
 ) -> dict[str, Any]:
-    """Doses of v1 on three contexts: as they are, with a false left identity, with a false right one."""
+    """Doses of v1 on three contexts: unchanged, with a false left identity fact, and with a false right one."""
     contexts = {"plain": base, "false_left": with_false_identity(base, "left", seed),
                 "false_right": with_false_identity(base, "right", seed)}  # fmt: skip
     amounts = sorted({RAW_DOSE, -RAW_DOSE, *(d * distance for d in DISTANCES)})
@@ -246,7 +255,7 @@ def _steering_values(prefix: str, at: dict[str, int], predicted: dict[str, np.nd
 
 
 def _confusion(predicted: dict[str, np.ndarray], zero: int, base: QueryBatch) -> Values:
-    """What a false fact does by itself, without steering."""
+    """The effect of a false fact alone, without steering."""
     plain = _is_query(predicted["plain"][:, zero], base)
     sides = ("false_left", "false_right")
     false = [_is_query(predicted[side][:, zero], base) for side in sides]
@@ -263,7 +272,7 @@ def _confusion(predicted: dict[str, np.ndarray], zero: int, base: QueryBatch) ->
 
 
 def _logit_gaps(prefix: str, logits: np.ndarray, at: dict[str, int], base: QueryBatch) -> Values:
-    """How near-equal the two query variables' logits become, and how far the next one is below them."""
+    """How close the logits of the two query variables are after steering, and how far the next one is below them."""
     rows = np.arange(len(base))
     steered = logits[:, at["plus"]]
     x, y = steered[rows, base.left], steered[rows, base.right]
