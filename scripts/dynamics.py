@@ -1,10 +1,10 @@
-"""Train a preset under several seeds and keep how its skills appear: python scripts/dynamics.py PRESET OUT [options].
+"""Train a preset under several seeds and record when skills appear: python scripts/dynamics.py PRESET OUT [options].
 
-OUT/full/<preset>/dynamics.json is written after every seed, with all that the report needs and nothing else: a run cut
-short keeps the seeds it has done, and the same command goes on with the rest. Several commands at once, each with its
-own seeds, may share OUT. Evaluations are log-spaced; the roles of heads are scored at some of them while the model is
-in memory, so that no checkpoint has to be kept.
-To try it on a CPU: tiny OUT --steps 40 --points 12 --n 32 --roles 3 --role-n 4 (18 s a seed on a busy core).
+OUT/full/<preset>/dynamics.json is written after every seed, with everything that the report needs. If the script is
+interrupted, the finished seeds are kept, and the same command continues with the others. Several commands at once, each
+with its own seeds, may share OUT. Evaluations are log-spaced; the roles of heads are scored at some of them while the
+model is in memory, so that no checkpoint has to be kept.
+To try it on a CPU: tiny OUT --steps 40 --points 12 --n 32 --roles 3 --role-n 4 (18 s per seed on a busy core).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from icalgebra.train.run import RunFolder
 
 
 def trained(config: TrainConfig, n_roles: int, role_n: int, device: str | None, keep: Path | None) -> TrainingHistory:
-    """One run from start to end, watched; `keep` is its run folder."""
+    """The history of one run from start to end; `keep` is its run folder."""
     at = watched(config, n_roles)
     records: list[dict] = []
     scores: dict[int, Scores] = {}
@@ -54,16 +54,16 @@ def watched(config: TrainConfig, n_roles: int) -> set[int]:
 
 
 def kept(path: Path, config: TrainConfig) -> list[TrainingHistory]:
-    """The runs that are done, whatever their seeds; those of other settings are not taken over."""
+    """The finished runs with these settings, whatever their seeds; runs with other settings are dropped."""
     if not path.exists():
         return []
-    courses = [TrainingHistory.from_dict(run) for run in read_result(path).details["runs"]]
-    return [course for course in courses if course.config == config.with_changes(seed=course.config.seed)]
+    histories = [TrainingHistory.from_dict(run) for run in read_result(path).details["runs"]]
+    return [history for history in histories if history.config == config.with_changes(seed=history.config.seed)]
 
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """No other command of this kind reads and rewrites its file meanwhile."""
+    """While this lock is held, no other such command reads and rewrites the file."""
     with (Path(tempfile.gettempdir()) / "icalgebra-dynamics.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
@@ -76,9 +76,9 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--steps", type=int, default=3000)
     parser.add_argument("--points", type=int, default=72, help="log-spaced evaluations")
-    parser.add_argument("--n", type=int, default=256, help="sequences an evaluation")
+    parser.add_argument("--n", type=int, default=256, help="sequences per evaluation")
     parser.add_argument("--roles", type=int, default=18, help="evaluations at which the roles of heads are scored")
-    parser.add_argument("--role-n", type=int, default=24, help="sequences a role")
+    parser.add_argument("--role-n", type=int, default=24, help="sequences per role")
     parser.add_argument("--keep", type=Path, help="a folder for the finished runs: <preset>-seed0, <preset>-seed1 …")
     parser.add_argument("--device")
     given = parser.parse_args()
@@ -87,24 +87,24 @@ def main() -> None:
     base = preset(given.preset).with_changes(**changes)
     path = result_path(given.out, "full", given.preset, "dynamics")
     begun = time.perf_counter()
-    done = {course.config.seed for course in kept(path, base)}
+    done = {history.config.seed for history in kept(path, base)}
     for config in [base.with_changes(seed=seed) for seed in given.seeds if seed not in done]:
         keep = given.keep / f"{given.preset}-seed{config.seed}" if given.keep else None
-        course = trained(config, given.roles, given.role_n, given.device, keep)
+        history = trained(config, given.roles, given.role_n, given.device, keep)
         with alone():
-            courses = sorted([*kept(path, base), course], key=lambda one: one.config.seed)
-            write_result(given.out, result(courses, given, time.perf_counter() - begun))
+            histories = sorted([*kept(path, base), history], key=lambda one: one.config.seed)
+            write_result(given.out, result(histories, given, time.perf_counter() - begun))
     print(f"{path}: {len(kept(path, base))} runs, {time.perf_counter() - begun:.0f} s")
 
 
-def result(courses: list[TrainingHistory], given: argparse.Namespace, seconds: float) -> Result:
-    sizes = {"n": given.role_n, "n_facts": courses[0].config.n_facts}
-    seeds = " ".join(str(course.config.seed) for course in courses)
+def result(histories: list[TrainingHistory], given: argparse.Namespace, seconds: float) -> Result:
+    sizes = {"n": given.role_n, "n_facts": histories[0].config.n_facts}
+    seeds = " ".join(str(history.config.seed) for history in histories)
     command = (
         f"python scripts/dynamics.py {given.preset} build/again --seeds {seeds} --steps {given.steps} "
         f"--points {given.points} --n {given.n} --roles {given.roles} --role-n {given.role_n}"
     )
-    found = summarised(courses, given.preset, "full", 0, sizes, command)
+    found = summarised(histories, given.preset, "full", 0, sizes, command)
     return Result(**{**vars(found), "provenance": provenance(seconds, device_name(choose_device(given.device)))})
 
 

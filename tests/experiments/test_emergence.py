@@ -1,4 +1,4 @@
-"""Onsets: a known change is found again, a flat curve has none, orders are told apart only where the data do."""
+"""Onsets: a known change is recovered, a flat curve has none, and an order needs evidence. Plateaus: their length."""
 
 from __future__ import annotations
 
@@ -9,19 +9,23 @@ from hypothesis import strategies as st
 
 from icalgebra.errors import InputError
 from icalgebra.experiments.shared.emergence import (
+    SKILLS,
+    STAGES,
     Onset,
     agreement,
+    axis_weights,
     change_points,
-    lasting,
+    later_minimum,
+    level_between,
+    longest_plateau,
     mean_onset,
+    mean_over_runs,
     onset,
-    over_runs,
     precedence,
-    redrawn_means,
-    redrawn_shares,
-    weights,
+    published_pairs,
+    resampled_means,
+    resampled_shares,
 )
-from icalgebra.experiments.shared.plateaus import level_between, longest_plateau
 from icalgebra.train.config import log_spaced
 
 STEPS = np.array(log_spaced(3000, 64))
@@ -32,13 +36,13 @@ def rising(at: float, low: float = 0.1, high: float = 0.9, slope: float = 8.0) -
     return low + (high - low) / (1 + np.exp(-slope * np.log(STEPS / at)))
 
 
-def found(curve: np.ndarray, n: int = 256, base: float = 0.0, seed: int = 0) -> Onset:
-    return onset(curve.tolist(), redrawn_shares(curve.tolist(), n, seed), STEPS.tolist(), base)
+def found(curve: np.ndarray, n: int = 256, baseline: float = 0.0, seed: int = 0) -> Onset:
+    return onset(curve.tolist(), resampled_shares(curve.tolist(), n, seed), STEPS.tolist(), baseline)
 
 
 def brute_force(curve: np.ndarray, steps: np.ndarray) -> int:
     """The split with the least weighted squared error, tried one by one."""
-    weight, errors = weights(steps), {}
+    weight, errors = axis_weights(steps), {}
     for i in range(1, len(steps)):
         parts = [(curve[:i], weight[:i]), (curve[i:], weight[i:])]
         levels = [np.average(values, weights=w) for values, w in parts]
@@ -53,14 +57,14 @@ def test_the_fit_is_the_one_with_the_least_error(shape: list[float], seed: int) 
     steps = np.sort(np.random.default_rng(seed).choice(np.arange(1, 500), len(curve), replace=False))
     index = int(change_points(curve, steps))
     best = brute_force(curve, steps)
-    rise = np.average(curve[best:], weights=weights(steps)[best:]) - np.average(
-        curve[:best], weights=weights(steps)[:best]
+    rise = np.average(curve[best:], weights=axis_weights(steps)[best:]) - np.average(
+        curve[:best], weights=axis_weights(steps)[:best]
     )
     assert index == best or rise < 0.1 + 1e-9 or np.isclose(_error(curve, steps, index), _error(curve, steps, best))
 
 
 def _error(curve: np.ndarray, steps: np.ndarray, i: int) -> float:
-    weight = weights(steps)
+    weight = axis_weights(steps)
     parts = [(curve[:i], weight[:i]), (curve[i:], weight[i:])]
     return sum(float((w * (v - np.average(v, weights=w)) ** 2).sum()) for v, w in parts if len(v))
 
@@ -91,22 +95,22 @@ def test_a_flat_curve_has_no_onset() -> None:
         noisy = np.random.default_rng(1).binomial(256, level, len(STEPS)) / 256
         assert found(noisy).index == index
     falling = rising(100)[::-1]
-    assert not found(np.minimum(falling, 0.5)).came
+    assert not found(np.minimum(falling, 0.5)).appeared
     assert mean_onset([found(np.full(len(STEPS), 0.1))]) is None
 
 
 def test_identity_counts_only_above_half() -> None:
     plateau = np.where(STEPS < 50, 0.05, np.where(STEPS < 600, 0.5, 0.98))
-    assert STEPS[found(plateau, base=0.5).index] >= 600
+    assert STEPS[found(plateau, baseline=0.5).index] >= 600
     assert STEPS[found(plateau).index - 1] < 50
-    assert not found(np.minimum(plateau, 0.5), base=0.5).came
+    assert not found(np.minimum(plateau, 0.5), baseline=0.5).appeared
 
 
-def test_what_comes_and_goes_again_is_no_onset() -> None:
+def test_what_is_lost_again_is_not_an_onset() -> None:
     hump = np.where((STEPS >= 10) & (STEPS < 60), 0.6, 0.1)
-    assert not found(hump).came
+    assert not found(hump).appeared
     assert abs(found(np.maximum(hump, rising(500))).index - found(rising(500)).index) <= 1
-    assert lasting(np.array([0.2, 0.9, 0.3, 0.5])).tolist() == [0.2, 0.3, 0.3, 0.5]
+    assert later_minimum(np.array([0.2, 0.9, 0.3, 0.5])).tolist() == [0.2, 0.3, 0.3, 0.5]
 
 
 def test_too_few_evaluations_are_refused() -> None:
@@ -114,7 +118,7 @@ def test_too_few_evaluations_are_refused() -> None:
         onset([0.0, 1.0], np.zeros((5, 2)), [1, 2])
 
 
-def test_order_is_told_only_where_it_is_sure() -> None:
+def test_an_order_must_be_significant() -> None:
     early, late, close = (found(rising(at), seed=i) for i, at in enumerate((40, 400, 420)))
     assert (precedence(early, late), precedence(late, early)) == (1, -1)
     assert precedence(late, close) == 0
@@ -140,21 +144,29 @@ def test_runs_that_differ_widen_the_interval() -> None:
     assert apart is not None
     assert apart.n == 3
     assert apart.high / apart.low > 2 * alike.high / alike.low
-    assert over_runs([1.0, 3.0], np.array([[1.0] * 50, [3.0] * 50])).value == 2.0
+    assert mean_over_runs([1.0, 3.0], np.array([[1.0] * 50, [3.0] * 50])).value == 2.0
 
 
-def test_redrawn_curves_have_the_spread_of_their_n() -> None:
-    shares = redrawn_shares([0.5, 1.0], 100, seed=0)
+def test_resampled_curves_have_the_spread_of_their_n() -> None:
+    shares = resampled_shares([0.5, 1.0], 100, seed=0)
     assert shares.std(axis=0) == pytest.approx([0.05, 0.0], abs=0.005)
-    means = redrawn_means([1.0, 2.0], [0.1, 0.0], seed=0)
+    means = resampled_means([1.0, 2.0], [0.1, 0.0], seed=0)
     assert means.mean(axis=0) == pytest.approx([1.0, 2.0], abs=0.02)
     assert means.std(axis=0) == pytest.approx([0.1, 0.0], abs=0.01)
 
 
-def test_a_rest_is_the_longest_stretch_inside_the_band() -> None:
+def test_a_plateau_is_the_longest_stretch_inside_the_band() -> None:
     steps = np.array([1, 2, 4, 8, 16, 32, 64])
     curves = np.array([[0, 0.5, 0.5, 0.9, 0.45, 0.5, 0.55], [0, 0.1, 0.5, 0.9, 1, 1, 1]])
     assert np.exp(longest_plateau(curves, steps)) == pytest.approx([4, 1])
     level, inside = level_between(curves, np.array([1, 5]), np.array([3, 4]), steps)
     assert level == pytest.approx([0.5, 0.9])  # the second: only the point before the end
     assert inside == pytest.approx([1.0, 0.0])
+
+
+def test_the_paper_orders_twenty_pairs() -> None:
+    assert tuple(skill for stage in STAGES for skill in stage) == SKILLS
+    pairs = published_pairs(SKILLS)
+    assert len(pairs) == 20
+    assert not {("identity", "cancel"), ("cancel", "identity")} & set(pairs)
+    assert ("structural", "associate") in pairs

@@ -1,4 +1,4 @@
-"""Figures 6 and 7: loss by slot over its exact floor and the skills as they appear; every seed; the roles of heads."""
+"""Figures 6 and 7: loss by slot with its exact floor, and the skills as they appear; each seed; the roles of heads."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from icalgebra.experiments.training.figures import SKILLS
 from icalgebra.plotting import COLOURS, axes, legend_below, line
+from icalgebra.plotting.skills import SKILLS
 from icalgebra.results import Result
 
-SLOTS = {"left": "#4a7fb5", "right": "#999999", "answer": COLOURS["cancel"]}
+SLOT_COLOURS = {"left": "#4a7fb5", "right": "#999999", "answer": COLOURS["cancel"]}
 SEED_COLUMNS = 3
 ROLES = {
     "copy": ("copy", COLOURS["copy"]),
@@ -26,9 +26,9 @@ ROLES = {
 
 
 def phases(result: Result) -> Figure:
-    """Above: the loss by slot, dashed its floor. Below: the skills, a mark where each appears."""
+    """Top: loss by slot, with its floor dashed. Bottom: accuracy on each skill, with a mark where it appears."""
     figure, panels = axes(2, 1, (9.2, 6.4), sharex=True, height_ratios=[1, 1.5])
-    for slot, colour in SLOTS.items():
+    for slot, colour in SLOT_COLOURS.items():
         for i, run in enumerate(result.details["runs"]):
             label = f"{slot} slot" if i == 0 else ""
             panels[0][0].plot(run["steps"], run["values"][f"loss/{slot}"], color=colour, linewidth=1.2, label=label)
@@ -57,7 +57,7 @@ def _mark(panel: Any, result: Result, name: str, colour: str, height: float) -> 
 
 
 def seeds(result: Result) -> Figure:
-    """One line a run: training loss, hold-out accuracy, and every skill."""
+    """Training loss, hold-out accuracy and every skill, one line per run."""
     names = ["loss", "holdout", *(name for name in SKILLS if name in result.curves and name != "holdout")]
     rows = -(-len(names) // SEED_COLUMNS)
     figure, panels = axes(rows, SEED_COLUMNS, (9.4, 2.2 * rows), sharex=True)
@@ -71,7 +71,7 @@ def seeds(result: Result) -> Figure:
         panel.set(title=label)
         _log_axis(panel)
         if name == "loss":
-            panel.set_ylabel("nats a token")
+            panel.set_ylabel("nats per token")
         else:
             panel.set(ylim=(0, 102))
     for panel in panels.flat[len(names) :]:
@@ -84,7 +84,7 @@ def seeds(result: Result) -> Figure:
 
 
 def roles(result: Result) -> Figure:
-    """Each role's head of the end through training, as a share of its highest score; one line a run."""
+    """For each role, the score of its final head through training, as a share of its maximum; one line per run."""
     figure, panels = axes(2, 4, (9.4, 4.4), sharex=True, sharey=True)
     runs = [run for run in result.details["runs"] if run["roles"]]
     shades = np.linspace(1.0, 0.4, len(runs))
@@ -93,8 +93,8 @@ def roles(result: Result) -> Figure:
             found = run["roles"][role]
             top = max(*found["own"]["y"], 1e-9)
             shares = [100 * y / top for y in found["own"]["y"]]
-            who = f"{found['head']} (seed {run['config']['seed']})"
-            panel.plot(found["own"]["x"], shares, "o-", color=colour, alpha=shade, markersize=2.5, label=who)
+            name = f"{found['head']} (seed {run['config']['seed']})"
+            panel.plot(found["own"]["x"], shares, "o-", color=colour, alpha=shade, markersize=2.5, label=name)
         skill = result.values.get(f"onset.{role}")
         if skill is not None:
             panel.axvspan(skill.low, skill.high, color="#dddddd", alpha=0.7, linewidth=0)
@@ -107,7 +107,7 @@ def roles(result: Result) -> Figure:
     for panel in (*panels[-1], panels[0][-1]):
         panel.set_xlabel("training steps")
     for panel in panels[:, 0]:
-        panel.set_ylabel("share of its highest (%)")
+        panel.set_ylabel("share of its maximum (%)")
     return figure
 
 

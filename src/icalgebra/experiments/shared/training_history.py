@@ -1,4 +1,4 @@
-"""The course of a training run: its evaluations, its loss, and who had which role when; plain values in and out."""
+"""The history of a training run: its evaluations, its loss, and which head had which role at each step."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ Scores = dict[str, RoleScores]
 
 @dataclass(frozen=True)
 class RoleHistory:
-    """One role through training: the head that has it most at the end, and whoever had it most at the time."""
+    """One role through training."""
 
-    head: str
-    own: Curve
-    best: Curve
-    heads: list[str]
+    head: str  # the one with the highest score at the end
+    own: Curve  # its score
+    best: Curve  # the highest score of any head, at each step
+    heads: list[str]  # which head that was
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class TrainingHistory:
     config: TrainConfig
     steps: list[int]  # of the evaluations
     values: dict[str, list[float]]  # every evaluation by its name
-    loss: list[list[float]]  # of training: step, nats a token
+    loss: list[list[float]]  # of training: step, nats per token
     roles: dict[str, RoleHistory]
 
     def to_dict(self) -> dict[str, Any]:
@@ -66,17 +66,17 @@ def training_history(config: TrainConfig, records: Sequence[Record], scores: Map
         steps=[record["step"] for record in evaluations],
         values={name: [record[name] for record in evaluations] for name in names},
         loss=[[record["step"], record["loss"]] for record in records if record["kind"] == "train"],
-        roles=_role_courses(dict(scores)),
+        roles=_role_histories(dict(scores)),
     )
 
 
 def load_training_history(
     source: str | Path, n: int, n_facts: int, seed: int, device: str | torch.device
 ) -> TrainingHistory:
-    """A run folder, whose checkpoints tell the roles (log-spaced ones come with --ladder); or a shipped model."""
+    """A run folder, whose checkpoints give the roles (--ladder keeps log-spaced ones), or a shipped model."""
     folder = WEIGHTS / source if is_shipped(str(source)) else Path(source)
     if not (folder / "config.json").is_file() or not (folder / "metrics.jsonl").is_file():
-        raise InputError(f"{source} is no run folder: it needs config.json and metrics.jsonl")
+        raise InputError(f"{source} is not a run folder: it needs config.json and metrics.jsonl")
     run = RunFolder(folder, TrainConfig.load(folder / "config.json"))
     scores = {
         checkpoint.step: measured_roles(checkpoint.model(device), run.config, n, n_facts, seed)
@@ -87,7 +87,7 @@ def load_training_history(
 
 @torch.no_grad()
 def measured_roles(model: Transformer, config: TrainConfig, n: int, n_facts: int, seed: int) -> Scores:
-    """The scores of all roles; none where the model's world cannot ask for them."""
+    """The scores of all roles; none in a world that lacks the queries they need."""
     was_training = model.training
     model.eval()
     try:
@@ -98,14 +98,14 @@ def measured_roles(model: Transformer, config: TrainConfig, n: int, n_facts: int
         model.train(was_training)
 
 
-def _role_courses(scores: dict[int, Scores]) -> dict[str, RoleHistory]:
+def _role_histories(scores: dict[int, Scores]) -> dict[str, RoleHistory]:
     steps = [step for step in sorted(scores) if scores[step]]
     if not steps:
         return {}
-    return {role: _role_course(steps, [scores[step][role] for step in steps]) for role in ROLES}
+    return {role: _role_history(steps, [scores[step][role] for step in steps]) for role in ROLES}
 
 
-def _role_course(steps: list[int], found: list[RoleScores]) -> RoleHistory:
+def _role_history(steps: list[int], found: list[RoleScores]) -> RoleHistory:
     last: Head = found[-1].best
     own = Curve.from_estimates(steps, [scores.score(last) for scores in found])
     best = Curve.from_estimates(steps, [scores.score(scores.best) for scores in found])
