@@ -1,4 +1,4 @@
-"""Figures 20 to 22: accuracy of every probe on every variable, cosines with the unembedding, and among probes."""
+"""Figures 20 to 22: accuracy of every probe on every variable, cosines with the unembedding and between probes."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ def unembedding(result: Result) -> Figure:
 
 
 def among_probes(result: Result) -> Figure:
-    """Cosines among probes."""
+    """Cosines between probes."""
     return _matrices(result, "probes", "probe", (-1.0, 1.0), "RdBu_r")
 
 
 def _matrices(
     result: Result, key: str, rows: str, span: tuple[float, float], colours: str, factor: float = 1.0
 ) -> Figure:
-    """One matrix for each subspace, variables in order on both sides."""
+    """One matrix per subspace, with the variables in order on both axes."""
     figure, panels = axes(1, 2, (9.0, 4.4))
     letters = list(result.details["variables"])
     for panel, kind in zip(panels[0], KINDS):
         table = [[factor * value for value in row] for row in result.details[kind][key]]
         drawn = panel.imshow(table, cmap=colours, vmin=span[0], vmax=span[1])
         _plain(panel, letters)
-        if key != "probes":  # there it is all ones
+        if key != "probes":  # a probe's cosine with itself is always one
             _numbered(panel, table, factor, span[1])
         titled(panel, f"{kind} subspace")
         panel.set_xlabel("probe")
@@ -57,7 +57,7 @@ def _plain(panel: Any, letters: list[str]) -> None:
 
 
 def _numbered(panel: Any, table: list[list[float]], factor: float, top: float) -> None:
-    """The diagonal carries its numbers."""
+    """Write the numbers of the diagonal: each probe on its own variable."""
     for i, row in enumerate(table):
         text = f"{row[i]:.0f}" if factor > 1 else f"{row[i]:.1f}".replace("0.", ".").replace("-", "−")
         dark = factor == 1 and abs(row[i]) > 0.6 * top

@@ -1,4 +1,4 @@
-"""Figures 17 to 19: interchange accuracy by place and size, through fitting, against controls; what heads put in."""
+"""Figures 17 to 19: interchange accuracy by site and size, during fitting and beside controls; what heads write."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ BARS = {
 
 
 def closure_sweep(result: Result) -> Figure:
-    """How often the closure set is exchanged, by place and number of dimensions."""
+    """Interchange accuracy of the closure set by site and number of dimensions."""
     return _sweep(result, "closure", "Greens")
 
 
 def cancellation_sweep(result: Result) -> Figure:
-    """How often the cancellation set is exchanged, by place and number of dimensions."""
+    """Interchange accuracy of the cancellation set by site and number of dimensions."""
     return _sweep(result, "cancellation", "Reds")
 
 
 def _sweep(result: Result, kind: str, colour: str) -> Figure:
-    """Accuracy in per cent: layers down, sizes across, a panel for each component that was tried."""
+    """Accuracy in per cent: layers in rows, sizes in columns, one panel per component in the sweep."""
     tables = {component: table for component, table in result.details["sweep"][kind].items() if table}
     tallest = max(len(table) for table in tables.values())
     figure, panels = axes(1, len(tables), (9.0, 1.1 + 0.42 * tallest))
@@ -46,13 +46,13 @@ def _sweep(result: Result, kind: str, colour: str) -> Figure:
 
 
 def curves(result: Result) -> Figure:
-    """Accuracy on fresh pairs while the subspace is fitted; dotted: hold-out queries that are not identity facts."""
+    """Accuracy on fresh pairs during fitting; dotted: the share of hold-out queries that are not identity facts."""
     figure, panels = axes(1, 2, (9.0, 3.0), sharey=True)
     for panel, kind in zip(panels[0], KINDS):
         for flag, (label, colour) in FLAGS.items():
             line(panel, result.curves[f"{kind}.{flag}"], colour, label)
         share = 100 * result.values["holdout.not_identity"].value
-        panel.axhline(share, color="#222222", linestyle=":", linewidth=1, label="queries that are no identity facts")
+        panel.axhline(share, color="#222222", linestyle=":", linewidth=1, label="queries that are not identity facts")
         titled(panel, f"{kind} subspace")
         panel.set_xlabel("step")
         panel.set_ylim(-2, 102)
@@ -62,9 +62,9 @@ def curves(result: Result) -> Figure:
 
 
 def controls(result: Result) -> Figure:
-    """Fitted subspaces beside their controls, in each other's place, and for one side of cancellations."""
+    """Fitted subspaces beside their controls, on the other set's pairs, and on cancellations by one side only."""
     figure, panels = axes(1, 2, (9.0, 2.9), width_ratios=(1.7, 1.0))
-    names = [*BARS.values(), "in the other's place"]
+    names = [*BARS.values(), "on the other set's pairs"]
     for place, (kind, colour) in enumerate(KINDS.items()):
         keys = [f"{kind}.no_identity" + (f".{key}" if key else "") for key in BARS]
         (other,) = [item for item in KINDS if item != kind]
@@ -88,14 +88,14 @@ def _bars(panel: Any, result: Result, keys: list[str], place: int, colour: str, 
 
 def _sides(panel: Any, result: Result) -> None:
     sides = ("both", "left", "right")
-    table = [[result.values[f"sides.{fitted}_on_{tried}"].value for tried in sides] for fitted in sides]
+    table = [[result.values[f"sides.{fitted}_on_{tested}"].value for tested in sides] for fitted in sides]
     number_map(panel, table, [f"fitted on {side}" for side in sides], sides, "Reds", 1.0, factor=100, digits=0)
-    panel.set_xlabel("tried on cancellations by")
+    panel.set_xlabel("tested on cancellations by")
     titled(panel, "row (left), column (right) or both")
 
 
 def heads(result: Result) -> Figure:
-    """The share of what varies of each final-layer head's output inside the two subspaces, and in a random one."""
+    """The share of each final-layer head's variation around its mean inside the two subspaces and a random one."""
     figure, panels = axes(1, 1, (9.0, 2.7))
     panel = panels[0][0]
     keys = [key for key in result.values if key.startswith("head.")]

@@ -1,0 +1,217 @@
+"""What the section on subspaces says of one model, and by which thresholds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from icalgebra.experiments.shared.readings import Number, Shown, Stated, Values, stated
+
+PUBLISHED_PAIRS, PUBLISHED_STEPS = 2000, 250  # the published fit: pairs by the paper, steps by the released code
+WITHOUT_FIT = 0.5  # a set needs the fit if no control reaches this share of the fitted accuracy
+WORKS = 0.5  # interchange accuracy below which a subspace mostly fails
+RELATED = 3  # two subspaces are related if they overlap this many times as much as random ones
+CLEARLY_MORE = 0.05  # by how much identity cases must be more frequent among failures than among all pairs
+CLEARLY_WORSE = 0.05  # accuracy that a fit with identity facts must lose on the other pairs to be called worse there
+
+Case = Literal["source", "base", "target", "none"]
+CASES: tuple[Case, ...] = ("source", "base", "target", "none")
+
+
+@dataclass(frozen=True)
+class Layer:
+    """Interchange accuracy at the attention output of one layer."""
+
+    layer: str
+    accuracy: Number
+
+
+@dataclass(frozen=True)
+class SetSubspace:
+    """The subspace fitted for one set (closure or cancellation)."""
+
+    name: str
+    accuracy: Number  # over all seeds; where a field does not say otherwise, without identity facts
+    with_identity: Number
+    by_seed: tuple[Number, ...]
+    train: Number  # this and the rest: the first seed
+    better_on_train: bool  # than on fresh pairs
+    random: Number
+    principal: Number
+    shuffled: Number
+    shuffled_train: Number
+    whole: Number
+    unchanged: Number
+    needs_fit: bool  # no control reaches half of the fitted accuracy
+    still_base: Number
+    becomes_source: Number
+    heads: tuple[str, ...]  # that write into it, the strongest first
+    layers: tuple[Layer, ...]  # empty unless the sweep covers all of them
+    earlier_layer: bool  # some layer before the last reaches more than the last
+
+
+@dataclass(frozen=True)
+class Failures:
+    """Failures of the cancellation subspace where identity facts are allowed."""
+
+    pairs: Number  # share of all pairs that are identity cases
+    identity: Shown  # share of the failures that are
+    share: Literal["hardly", "no"] | None  # more than that; None if clearly more, or if other pairs do not mostly fail
+    published: Stated
+    cases: tuple[tuple[Case, Number], ...]
+    others_worse: bool  # than with the subspace fitted without identity facts
+
+
+@dataclass(frozen=True)
+class InputOfLast:
+    """The best size at the input of the last attention; a model of one layer has none."""
+
+    closure: Number
+    closure_size: int
+    cancellation: Number
+    cancellation_size: int
+    published: Stated
+
+
+@dataclass(frozen=True)
+class Reading:
+    size: int
+    d_model: int
+    n_pairs: int
+    n_facts: int
+    steps: int
+    published_pairs: int
+    published_steps: int
+    n_seeds: int
+    several_seeds: bool
+    source_right: Number
+    base_right: Number
+    closure: SetSubspace
+    cancellation: SetSubspace
+    not_identity: Number
+    published_not_identity: Stated
+    both_need_fit: bool
+    needs_fit: str  # the one set whose accuracy needs the fit; '' where both sets do, or neither
+    closure_for_cancellation: Number
+    cancellation_for_closure: Number
+    cross_says_little: bool
+    overlap: Number
+    overlap_random: Number
+    related: bool
+    sides: dict[str, Number]
+    failures: Failures
+    n_sweep: int
+    steps_sweep: int
+    last_sites_only: bool
+    input_of_last: InputOfLast | None
+    heads_in_common: bool
+
+    @property
+    def kinds(self) -> tuple[SetSubspace, SetSubspace]:
+        return self.closure, self.cancellation
+
+
+def read(values: Values) -> Reading:
+    config = values.config
+    closure, cancellation = _subspace(values, "closure"), _subspace(values, "cancellation")
+    fits = [kind.name for kind in (closure, cancellation) if kind.needs_fit]
+    overlap, chance = values.number("overlap"), values.number("overlap.random")
+    return Reading(
+        size=config["size"],
+        d_model=values.detail("d_model"),
+        n_pairs=config["n"],
+        n_facts=config["n_facts"],
+        steps=config["steps"],
+        published_pairs=PUBLISHED_PAIRS,
+        published_steps=PUBLISHED_STEPS,
+        n_seeds=config["n_seeds"],
+        several_seeds=config["n_seeds"] > 1,
+        source_right=values.number("closure.no_identity.source_right"),
+        base_right=values.number("closure.no_identity.base_right"),
+        closure=closure,
+        cancellation=cancellation,
+        not_identity=values.number("holdout.not_identity"),
+        published_not_identity=stated("L3d.p7"),
+        both_need_fit=len(fits) == 2,
+        needs_fit=fits[0] if len(fits) == 1 else "",
+        closure_for_cancellation=values.number("cross.closure_for_cancellation"),
+        cancellation_for_closure=values.number("cross.cancellation_for_closure"),
+        cross_says_little=cancellation.accuracy.value < WORKS,
+        overlap=overlap,
+        overlap_random=chance,
+        related=overlap.value > RELATED * chance.value,
+        sides=values.numbers("sides.{}", ("left_on_right", "right_on_left", "both_on_left", "both_on_right")),
+        failures=_failures(values, cancellation),
+        n_sweep=config["n_sweep"],
+        steps_sweep=config["steps_sweep"],
+        last_sites_only=config["sites"] == "last",
+        input_of_last=_input_of_last(values),
+        heads_in_common=bool(values.detail("heads", "both")),
+    )
+
+
+def _subspace(values: Values, name: str) -> SetSubspace:
+    def number(key: str) -> Number:
+        return values.number(f"{name}.no_identity{key}")
+
+    accuracy, train = number(""), number(".train")
+    random, principal, shuffled = number(".random"), number(".principal"), number(".shuffled")
+    by_seed = tuple(number(f".seed.{i}") for i in range(values.config["n_seeds"]))
+    layers = _layers(values, name)
+    return SetSubspace(
+        name=name,
+        accuracy=accuracy,
+        with_identity=values.number(f"{name}.identity"),
+        by_seed=by_seed,
+        train=train,
+        better_on_train=train.low > by_seed[0].high,
+        random=random,
+        principal=principal,
+        shuffled=shuffled,
+        shuffled_train=number(".shuffled_train"),
+        whole=number(".whole"),
+        unchanged=number(".unchanged"),
+        needs_fit=max(random.value, principal.value, shuffled.value) < WITHOUT_FIT * accuracy.value,
+        still_base=number(".still_base"),
+        becomes_source=number(".becomes_source"),
+        heads=tuple(values.detail("heads", name)),
+        layers=layers,
+        earlier_layer=bool(layers) and max(item.accuracy.value for item in layers) > layers[-1].accuracy.value,
+    )
+
+
+def _layers(values: Values, name: str) -> tuple[Layer, ...]:
+    """At the size of the main fit, where the sweep has it and covers all layers."""
+    config = values.config
+    if config["sites"] != "all" or config["size"] not in config["sizes"]:
+        return ()
+    return tuple(
+        Layer(layer, values.number(f"sweep.{name}.attention.{layer}.{config['size']}"))
+        for layer in values.detail("sweep", name, "attention")
+    )
+
+
+def _failures(values: Values, cancellation: SetSubspace) -> Failures:
+    pairs, identity = values.number("cancellation.pairs_identity"), values.optional("cancellation.failures_identity")
+    tried = {case: values.optional(f"cancellation.case.{case}") for case in CASES}
+    cases = {case: found for case, found in tried.items() if isinstance(found, Number)}
+    others = cases.get("none")
+    share: Literal["hardly", "no"] | None = None
+    if isinstance(identity, Number) and identity.value < pairs.value + CLEARLY_MORE and others and others.high < WORKS:
+        share = "hardly" if identity.value > pairs.value else "no"
+    return Failures(
+        pairs=pairs,
+        identity=identity,
+        share=share,
+        published=stated("L3.failures"),
+        cases=tuple(cases.items()),
+        others_worse=others is not None and others.value < cancellation.accuracy.value - CLEARLY_WORSE,
+    )
+
+
+def _input_of_last(values: Values) -> InputOfLast | None:
+    closure, cancellation = (values.optional(f"{name}.input_of_last") for name in ("closure", "cancellation"))
+    if not isinstance(closure, Number) or not isinstance(cancellation, Number):
+        return None
+    sizes = values.detail("best_size")
+    return InputOfLast(closure, sizes["closure"], cancellation, sizes["cancellation"], stated("L2.input_of_last"))

@@ -1,0 +1,106 @@
+"""The section on subspaces: what each threshold decides, and what is quoted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from helpers import ROOT
+from icalgebra.experiments.shared.readings import NotMeasured, Values
+from icalgebra.experiments.subspaces.reading import Reading, read
+from icalgebra.results import read_result
+from icalgebra.statistics import Estimate
+
+SMALL = read_result(ROOT / "results/full/small/subspaces.json")
+
+
+def reading(changes: dict[str, float | None] | None = None, **config: Any) -> Reading:
+    """Of the shipped model with some settings and values changed (None: not measured), each with ± 2 points."""
+    changes = changes or {}
+    values = {key: estimate for key, estimate in SMALL.values.items() if key not in changes}
+    values |= {key: Estimate(x, x - 0.02, x + 0.02, 100) for key, x in changes.items() if x is not None}
+    return read(Values(replace(SMALL, values=values, config={**SMALL.config, **config})))
+
+
+def test_numbers_are_those_of_the_result() -> None:
+    r, values = reading(), SMALL.values
+    for kind in r.kinds:
+        assert kind.accuracy.estimate == values[f"{kind.name}.no_identity"]
+        assert kind.with_identity.estimate == values[f"{kind.name}.identity"]
+        by_seed = [values[f"{kind.name}.no_identity.seed.{i}"] for i in range(3)]
+        assert [found.estimate for found in kind.by_seed] == by_seed
+        for field in ("train", "random", "principal", "shuffled", "shuffled_train", "whole", "still_base"):
+            assert getattr(kind, field).estimate == values[f"{kind.name}.no_identity.{field}"]
+        assert [item.accuracy.value for item in kind.layers] == [
+            values[f"sweep.{kind.name}.attention.{layer}.16"].value for layer in range(4)
+        ]
+    assert r.closure_for_cancellation.estimate == values["cross.closure_for_cancellation"]
+    assert r.sides["left_on_right"].estimate == values["sides.left_on_right"]
+    assert r.input_of_last is not None
+    assert r.input_of_last.closure.estimate == values["closure.input_of_last"]
+    assert [stated.value for stated in (r.published_not_identity, r.failures.published)] == [71.1, 99.9]
+
+
+@pytest.mark.parametrize("control", ["random", "principal", "shuffled"])
+def test_a_set_needs_the_fit_if_no_control_reaches_half_of_it(control: str) -> None:
+    def with_control(closure: float, cancellation: float) -> Reading:
+        both = {"closure": closure, "cancellation": cancellation}
+        controls = {f"{kind}.no_identity.{control}": value for kind, value in both.items()}
+        return reading({"closure.no_identity": 0.8, "cancellation.no_identity": 0.8, **controls})
+
+    assert with_control(0.39, 0.39).both_need_fit
+    one, neither = with_control(0.41, 0.39), with_control(0.41, 0.41)
+    assert (one.both_need_fit, one.needs_fit) == (False, "cancellation")
+    assert (neither.both_need_fit, neither.needs_fit) == (False, "")
+
+
+def test_better_on_training_pairs_where_the_intervals_do_not_meet() -> None:
+    fresh, train = "cancellation.no_identity.seed.0", "cancellation.no_identity.train"
+    assert reading({fresh: 0.80, train: 0.85}).cancellation.better_on_train
+    assert not reading({fresh: 0.80, train: 0.83}).cancellation.better_on_train
+
+
+def test_a_subspace_that_mostly_fails_says_little_and_three_times_chance_is_related() -> None:
+    assert reading({"cancellation.no_identity": 0.49}).cross_says_little
+    assert not reading({"cancellation.no_identity": 0.51}).cross_says_little
+    assert reading({"overlap": 0.31, "overlap.random": 0.1}).related
+    assert not reading({"overlap": 0.29, "overlap.random": 0.1}).related
+
+
+@pytest.mark.parametrize(
+    ("identity", "others", "expected"),
+    [(0.59, 0.4, "no"), (0.61, 0.47, "hardly"), (0.64, 0.4, "hardly"), (0.66, 0.4, None), (0.61, 0.49, None),
+     (0.61, None, None), (None, 0.4, None)],
+)  # fmt: skip
+def test_identity_cases_among_failures(identity: float | None, others: float | None, expected: str | None) -> None:
+    changes = {"cancellation.failures_identity": identity, "cancellation.case.none": others}
+    failures = reading({"cancellation.pairs_identity": 0.6, **changes}).failures
+    assert failures.share == expected
+    assert isinstance(failures.identity, NotMeasured) == (identity is None)
+    assert [case for case, _ in failures.cases] == ["source", "base", "target", *(["none"] if others else [])]
+
+
+def test_other_pairs_are_worse_by_more_than_five_points() -> None:
+    assert reading({"cancellation.no_identity": 0.8, "cancellation.case.none": 0.74}).failures.others_worse
+    assert not reading({"cancellation.no_identity": 0.8, "cancellation.case.none": 0.76}).failures.others_worse
+    assert not reading({"cancellation.case.none": None}).failures.others_worse
+
+
+def test_layers_are_compared_where_the_sweep_has_all() -> None:
+    earlier, last = (f"sweep.closure.attention.{layer}.16" for layer in (2, 3))
+    assert reading({earlier: 0.6, last: 0.5}).closure.earlier_layer
+    assert not reading({earlier: 0.5, last: 0.6}).closure.earlier_layer
+    quick = reading(sites="last")
+    assert (quick.last_sites_only, quick.closure.layers, quick.closure.earlier_layer) == (True, (), False)
+    assert reading(size=14).closure.layers == ()  # a size that the sweep does not have
+    assert reading({"closure.input_of_last": None}).input_of_last is None
+
+
+def test_several_seeds_and_heads_in_common() -> None:
+    assert [reading(n_seeds=n).several_seeds for n in (1, 2)] == [False, True]
+    heads = {"closure": ["3.1", "3.2"], "cancellation": ["3.2"], "both": ["3.2"]}
+    shared = read(Values(replace(SMALL, details={**SMALL.details, "heads": heads})))
+    assert (shared.closure.heads, shared.cancellation.heads, shared.heads_in_common) == (("3.1", "3.2"), ("3.2",), True)
+    assert not reading().heads_in_common  # in the shipped model no head writes into both
