@@ -1,4 +1,4 @@
-"""Figure 16: what the readers of left and right facts attend to and demote; and the same for all heads."""
+"""The paper's Figure 16: what the readers of each side attend to and demote; and the same for all heads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAMED = 5  # heads named in a scatter panel
 
 
 def strips(result: Result) -> Figure:
-    """One row a side: the reader's attention over one sequence, facts that share the variable marked; its logits."""
+    """Each side's reader on one sequence: attention by fact, shaded where it shares the variable, and direct logits."""
     example, readers = result.details["example"], result.details["readers"]
     facts = facts_in(example["text"])
     figure, panels = axes(2, 2, (9.0, 4.4), width_ratios=(2.2, 1.0))
@@ -44,7 +44,7 @@ def _sharing(facts: list[str], side: str) -> list[int]:
 
 
 def logit_bars(panel: Any, direct: list[float], answer: str, wrong: set[str]) -> None:
-    """Direct logits, a bar a variable; the answer green, wrong ones that facts speak of red."""
+    """Direct logits, one bar per variable: the answer green, wrong answers that facts give red."""
     letters = list(LETTERS[: len(direct)])
     colours = [COLOURS["copy"] if c == answer else COLOURS["cancel"] if c in wrong else "#b8bcc4" for c in letters]
     panel.bar(letters, direct, color=colours)
@@ -54,7 +54,7 @@ def logit_bars(panel: Any, direct: list[float], answer: str, wrong: set[str]) ->
 
 
 def attention(result: Result) -> Figure:
-    """Every head's attention on facts that share a variable with the query, by slot."""
+    """Heat maps of every head's attention on facts that share a variable with the query, by side and slot."""
     figure, panels = axes(2, 3, (9.0, 4.6))
     for row, side in zip(panels, SIDES):
         for panel, (slot, name) in zip(row, SLOTS.items()):
@@ -64,7 +64,7 @@ def attention(result: Result) -> Figure:
 
 
 def attend_and_demote(result: Result) -> Figure:
-    """A point a head: attention on the side's facts, and change of their answers against open members."""
+    """One point per head: attention on a side's facts against the change of their answers' direct logits."""
     figure, panels = axes(2, 2, (9.0, 6.0))
     for row, (law, title) in zip(panels, LAWS.items()):
         for panel, side in zip(row, SIDES):
@@ -78,9 +78,10 @@ def attend_and_demote(result: Result) -> Figure:
 
 
 def _scatter(panel: Any, tables: dict[str, Any], key: str) -> None:
-    """Layers by colour, with intervals; the heads furthest from nothing are named."""
+    """Layers by colour, with intervals; the heads with the largest changes are named."""
     x, y = (np.array(tables[f"{key}.{name}"]) for name in ("fact", "change_in_group"))
     dx, dy = (np.array(tables[f"{key}.{name}.half"]) for name in ("fact", "change_in_group"))
+    # the last layer is red however few there are, since readers are taken from it; beyond four, deep layers share red
     shades = ["#c9ccd2", COLOURS["identity"], COLOURS["associate"], COLOURS["cancel"]]
     for layer in range(len(x)):
         colour = shades[min(3, layer + max(0, 4 - len(x)))]
@@ -89,7 +90,10 @@ def _scatter(panel: Any, tables: dict[str, Any], key: str) -> None:
     panel.axhline(0, color="#333333", linewidth=0.6)
     for rank, place in enumerate(np.abs(y).ravel().argsort()[::-1][:NAMED]):
         layer, head = divmod(int(place), x.shape[1])
-        beside = (22 if rank % 2 else 5, 3)  # far and near in turn: heads of like demotion may lie close together
+        beside = (
+            22 if rank % 2 else 5,
+            3,
+        )  # labels alternate between near and far: heads with similar changes lie close together
         panel.annotate(f"{layer}.{head}", (100 * x[layer, head], y[layer, head]), beside, textcoords="offset points",
                        fontsize=8)  # fmt: skip
 

@@ -1,20 +1,20 @@
 """Cancellation (L5): do the heads that attend to facts sharing a variable with the query lower those facts' answers?
 
-Three laws. `cancel` holds only facts that share the query's left or right variable; `cancel_embedded` the same facts
-among others, so that there is something else to attend to. In both, every wrong answer is given by both sides once
-there is room for all facts. In short `holdout` sequences the sides differ: there only answers that one side alone gives
-are counted. What is measured of a head: interp/cancellation.py.
+Three distributions. `cancel` holds only facts that share the query's left or right variable; `cancel_embedded` has the
+same facts among others, so that a head can also attend to something else. In both, each side rules out every wrong
+answer once all facts fit. In short `holdout` sequences the sides differ, and only answers that one side alone rules out
+are counted there. What is measured for each head: interp/cancellation.py.
 
-attention.<side>                  the most that any head has on the answer slots, on `cancel`: the published number
-both_demote                       whether these two heads' changes are negative
-reads.<side>.<law>.<slot>         the reader of the side: the final layer's head with most attention on those facts, in
-                                  any slot, on `cancel_embedded` (direct logits are a head's whole effect only there)
-change.<side>.<law>               its change; .group: against open members; .queries: share of queries with a demotion;
-                                  .other_heads: the mean of all others, a control
+attention.<side>                  the most attention of any head on the answer slots, on `cancel`: the published number
+both_demote                       whether both of these heads have a negative change
+reads.<side>.<law>.<slot>         the side's reader: the final layer's head with most attention on the side's facts, in
+                                  any slot, on `cancel_embedded`
+change.<side>.<law>               its change; .group: relative to open members; .queries: share of queries with a
+                                  demotion; .other_heads: the mean over all other heads, a control
 demotes.<side>.<what>             the converse, on `holdout`: the head with the strongest .group demotion of the side's
                                   answers, and its attention on those facts and on the query's own tokens
-attend_and_demote.<side>.<law>    over all heads, the correlation of attention on those facts with demotion
-without.<heads>.<distribution>    accuracy with heads' outputs replaced by their mean over `train`
+attend_and_demote.<side>.<law>    the correlation across heads of attention on those facts with demotion
+without.<heads>.<distribution>    accuracy with these heads mean-ablated (mean over `train` sequences)
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from icalgebra.statistics import Estimate, correlation_of_means, mean
 
 Values = dict[str, Estimate]
 LAWS = ("cancel", "cancel_embedded", "holdout")
-EXAMPLE_ORDER = 6
-ABLATED_ON = ("cancel", "cancel_embedded", "copy")
+EXAMPLE_ORDER = 6  # members of the example's group: answers to rule out, and few enough to see in the strips
+ABLATED_ON = ("cancel", "cancel_embedded", "copy")  # copy: a control, since copying needs no cancellation
 
 
 @torch.no_grad()
@@ -49,8 +49,10 @@ def run(tier: str, seed: int, loaded: LoadedModel, n: int, n_ablate: int, n_fact
     n_facts, short_facts = loaded.facts(n_facts), loaded.facts(short_facts)
     drawn = {law: draw_cases(loaded, law, n, short_facts if law == "holdout" else n_facts, seed) for law in LAWS}
     stats = {law: head_stats(loaded.model, cases, law == "holdout") for law, cases in drawn.items()}
+    # Readers come from the final layer: earlier heads also act through later layers, which direct logits do not show.
     readers = {side: _most(stats["cancel_embedded"].mass[side, "fact"], final=True) for side in SIDES}
     answer_heads = {side: _most(stats["cancel"].mass[side, "answer"]) for side in SIDES}
+    # The converse search, over all layers: in `small` the strongest demoter hardly attends to the facts it acts on.
     demoters = {side: _most(-stats["holdout"].change_in_group[side]) for side in SIDES}
     found = _with_a_role(loaded, drawn["holdout"])
     values = _published(stats["cancel"], answer_heads)
@@ -70,7 +72,8 @@ def run(tier: str, seed: int, loaded: LoadedModel, n: int, n_ablate: int, n_fact
 
 
 def draw_cases(loaded: LoadedModel, law: str, n: int, n_facts: int, seed: int) -> QueryBatch:
-    """QueryBatch without an identity in the query in which each side rules something out: n of them, or what is found."""
+    """At most n queries without the identity for which each side rules something out."""
+    # In short hold-out sequences a side may rule nothing out alone; these are dropped, so more are drawn.
     cases = query_sampler(loaded.world, n_facts, seed, "cancellation")(law, 4 * n if law == "holdout" else n)
     ruled = ruled_out(cases, law == "holdout")
     kept = cases[ruled["left"].any(1) & ruled["right"].any(1) & ~cases.is_identity][:n]
@@ -83,7 +86,7 @@ def draw_cases(loaded: LoadedModel, law: str, n: int, n_facts: int, seed: int) -
 
 
 def _most(observed: np.ndarray, final: bool = False) -> Head:
-    """The head with the largest mean, of the final layer where told."""
+    """The head with the largest mean; final: among those of the final layer."""
     means = observed.mean(0)
     if final:
         means[:-1] = -np.inf
@@ -102,7 +105,7 @@ def _with_a_role(loaded: LoadedModel, cases: QueryBatch) -> list[Head]:
 
 
 def _published(stats: HeadStats, heads: dict[str, Head]) -> Values:
-    """Per side the head with most attention on the answer slots, with chance, and whether it lowers those answers."""
+    """For each side's head with most attention on the answer slots: attention, chance, and the change it makes."""
     values = {}
     for side, (layer, head) in heads.items():
         values[f"attention.{side}"] = mean(stats.mass[side, "answer"][:, layer, head])
@@ -148,9 +151,9 @@ def _demoting(stats: HeadStats, demoters: dict[str, Head]) -> Values:
 
 
 def _together(law: str, stats: HeadStats) -> Values:
-    """Over all heads: who attends, does it demote? Also against open members, and there over the final layer alone.
+    """Across heads: do those that attend also demote? Relative to all others or to open members.
 
-    One head correlates with nothing: what has no second one is left out.
+    A correlation needs at least two heads.
     """
     compared = {}
     for side in SIDES:
@@ -173,7 +176,7 @@ def _flat(observed: np.ndarray) -> np.ndarray:
 
 
 def _ablated(loaded: LoadedModel, chosen: dict[str, list[Head]], n: int, n_facts: int, seed: int) -> Values:
-    """Accuracy without each set of heads, and without as many others of the same layers (control), if there are any."""
+    """Accuracy with each set of heads mean-ablated, and with as many others of the same layers (control), if any."""
     model, draw = loaded.model, query_sampler(loaded.world, n_facts, seed, "cancellation/ablated")
     controls = {f"{name}.control": other_heads(model, heads, seed) for name, heads in chosen.items()}
     sets = chosen | {name: heads for name, heads in controls.items() if heads}
@@ -194,7 +197,7 @@ def _named(heads: dict[str, Head]) -> dict[str, str]:
 
 
 def _tables(stats: dict[str, HeadStats]) -> dict[str, Any]:
-    """Means by layer and head, and half the width of the intervals that the figures draw."""
+    """Means by layer and head, and the half-widths of the intervals that the figures draw."""
     tables: dict[str, Any] = {}
     for law, found in stats.items():
         for side in SIDES:
@@ -211,11 +214,10 @@ def _half_widths(observed: np.ndarray) -> list[list[float]]:
 
 
 def _example(loaded: LoadedModel, readers: dict[str, Head], n_facts: int, seed: int) -> dict[str, Any]:
-    """One short sequence, for the strips: attention of both readers by fact and slot, and their direct logits."""
+    """One short sequence for the figure: both readers' attention by fact and slot, and their direct logits."""
     cases = query_sampler(loaded.world, n_facts, seed, "cancellation/example")("cancel_embedded", 64)
-    telling = cases.distinct * (
-        1 + np.minimum(cases.members.sum(1), EXAMPLE_ORDER)
-    )  # x ≠ y, and some answers to rule out
+    # preferably x ≠ y in a group that is large enough; the first such case
+    telling = cases.distinct * (1 + np.minimum(cases.members.sum(1), EXAMPLE_ORDER))
     cases = cases[telling.argmax() : telling.argmax() + 1]
     run = cache_last_token_batched(loaded.model, cases.prompts, pattern=True)
     assert run.pattern is not None

@@ -1,4 +1,4 @@
-"""Figure 15: logits at the left slot for two left variables after one context; and closure by facts and by steps."""
+"""The paper's Figure 15: logits at the left slot for two left variables; closure by number of facts and by step."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from icalgebra.results import Result
 
 PANEL_COLOURS = (COLOURS["cancel"], COLOURS["associate"])
 BY_FACTS = {
-    "top1": ("highest logit: seen members", COLOURS["copy"], "-"),
-    "topk.seen": ("K highest: the seen members", COLOURS["cancel"], "-"),
+    "top1": ("highest logit: a member seen", COLOURS["copy"], "-"),
+    "topk.seen": ("K highest: the members seen", COLOURS["cancel"], "-"),
     "topk.linked": ("K highest: those linked by facts", COLOURS["associate"], "-"),
     "topk.with_it": ("K highest: those in a fact with it", COLOURS["identity"], "-"),
     "chance.top1": ("highest logit, by chance", "#999999", ":"),
 }
 TRAINING = {
     "training.mass": ("probability inside the group", COLOURS["associate"], "-"),
-    "training.topk": ("K highest: the seen members", COLOURS["cancel"], "-"),
-    "training.uniformity": ("entropy inside over log K", COLOURS["identity"], "-"),
+    "training.topk": ("K highest: the members seen", COLOURS["cancel"], "-"),
+    "training.uniformity": ("entropy in the group / log K", COLOURS["identity"], "-"),
     "training.accuracy": ("the answer", COLOURS["model"], "-"),
 }
 
 
 def two_queries(result: Result) -> Figure:
-    """Logits of every variable after the left one; coloured: those that facts link to it."""
+    """Bars: the logit of every variable after the left one; those that facts link to it are coloured."""
     panels = result.details["example"]["panels"]
     figure, drawn = axes(1, 2, (9.0, 2.5), sharey=True)
     for panel in drawn[0][len(panels) :]:
@@ -44,7 +44,7 @@ def two_queries(result: Result) -> Figure:
 
 
 def measured(result: Result) -> Figure:
-    """By the number of facts before: sets hit, evenness, loss against the true law; and through training, if known."""
+    """By number of preceding facts: exact sets, uniformity, excess loss; through training where checkpoints exist."""
     trained = "training.mass" in result.curves
     figure, panels = axes(2, 2, (9.0, 7.0)) if trained else axes(1, 3, (9.6, 3.6))
     hits, even, lost = panels.flat[:3]
@@ -53,15 +53,15 @@ def measured(result: Result) -> Figure:
     hits.set(ylim=(-2, 102), ylabel="share of sequences (%)")
     curve = result.curves["uniformity"]
     line(even, curve, COLOURS["model"])
-    titled(even, "entropy over log K")
+    titled(even, "entropy / log K")
     even.set(ylim=(100 * min(curve.y) - 5, 100.5), ylabel="among the members seen (%)")
     excess = result.curves["excess"]
     lost.plot(excess.x, excess.y, color=COLOURS["total"], linewidth=1.6)
     lost.fill_between(excess.x, excess.low, excess.high, color=COLOURS["total"], alpha=0.15, linewidth=0)
-    titled(lost, "lost against the true law")
+    titled(lost, "excess loss")
     lost.set(yscale="log", ylabel="nats")
     for panel in (hits, even, lost):
-        panel.set_xlabel("facts before")
+        panel.set_xlabel("preceding facts")
     if trained:
         _curves(panels.flat[3], result, TRAINING)
         titled(panels.flat[3], "at the '=' through training")

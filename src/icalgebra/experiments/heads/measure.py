@@ -1,10 +1,10 @@
-"""Roles of heads (interp/heads.py), and what the heads of each role are worth on every distribution.
+"""Roles of heads (interp/heads.py), and the effect of ablating the heads of each role on every distribution.
 
-role.<role>                                     the best head's score; .elsewhere: its score on other queries; a role
-                                                that no sequence of the world asks for is left out
-necessary.<role>.<distribution>.mean|resample   accuracy without the role's heads; .control: without as many others,
-                                                where there are as many
-sufficient.<role>.<distribution>                how often they alone, carried into another run, bring its answer
+role.<role>                                     the best head's score; .elsewhere: its score on queries without the
+                                                identity; roles that cannot be scored in the model's world are left out
+necessary.<role>.<distribution>.mean|resample   accuracy with the role's heads ablated; .control: with as many other
+                                                heads mean-ablated, where there are as many
+sufficient.<role>.<distribution>                how often these heads alone, patched into another run, give the answer
 """
 
 from __future__ import annotations
@@ -50,8 +50,9 @@ def run(tier: str, seed: int, loaded: LoadedModel, n: int, n_facts: int) -> Resu
     values = {f"role.{role.replace(' ', '_')}": score.score(score.best) for role, score in scores.items()}
     for role, control in identity_roles_elsewhere(loaded.model, loaded.world, n, n_facts, seed).items():
         values[f"role.{role.replace(' ', '_')}.elsewhere"] = control.score(scores[role].best)
+    # where no head has a role for certain, its best head stands for it: every role is ablated in every model
     sets = {role: score.heads or [score.best] for role, score in scores.items()}
-    values |= _worths(loaded, sets, n, n_facts, seed)
+    values |= _ablations(loaded, sets, n, n_facts, seed)
     return result_about(
         loaded, "heads", tier, seed,
         config={"n": n, "n_facts": n_facts},
@@ -69,8 +70,11 @@ def _table(scores: RoleScores, heads: list[Head]) -> dict[str, Any]:
     }
 
 
-def _worths(loaded: LoadedModel, roles: dict[str, list[Head]], n: int, n_facts: int, seed: int) -> dict[str, Estimate]:
-    """All roles' heads, the last layer and all heads, and the roles' controls, on every distribution."""
+def _ablations(
+    loaded: LoadedModel, roles: dict[str, list[Head]], n: int, n_facts: int, seed: int
+) -> dict[str, Estimate]:
+    """The heads of each role and their controls, the last layer and all heads, on every distribution."""
+    # "worth" names a random stream: with another name the committed results could not be reproduced
     model, draw = loaded.model, query_sampler(loaded.world, n_facts, seed, "worth")
     sets = {role.replace(" ", "_"): heads for role, heads in roles.items()}
     controls = {name: others for name, heads in sets.items() if (others := other_heads(model, heads, seed))}
@@ -79,6 +83,7 @@ def _worths(loaded: LoadedModel, roles: dict[str, list[Head]], n: int, n_facts: 
     sets["all"] = [(layer, head) for layer in range(config.n_layers) for head in range(config.n_heads)]
     control_at = {name: len(sets) + i for i, name in enumerate(controls)}
     donors = cache_last_token_batched(model, draw("train", n, "donors").prompts).z
+    # more than n: pairs() needs a corrupt partner with another query and another answer for every case
     candidates = draw("holdout", 2 * n + 16, "corrupt")
     values: dict[str, Estimate] = {}
     for distribution in DISTRIBUTIONS:
