@@ -214,3 +214,20 @@ def test_tracked_files_name_no_machine():
         if path.is_file():
             found += [f"{name}: {m[0]}" for m in machine_path.finditer(path.read_text(errors="ignore"))]
     assert not found
+
+
+# --- the report -----------------------------------------------------------------------------------------------------
+
+READS_ONLY = """
+import sys, time
+from importlib import import_module
+from icalgebra.experiments import EXPERIMENTS
+import icalgebra.report.page
+for item in EXPERIMENTS.values():
+    item.part("reading"), item.figures
+assert not {"torch", "numba", "sklearn"} & set(sys.modules), "the report only reads files"
+"""
+
+
+def test_report_readings_and_figures_import_no_torch():
+    subprocess.run(python_arguments(READS_ONLY), check=True)

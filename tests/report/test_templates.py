@@ -18,10 +18,14 @@ PARSER = Environment(trim_blocks=True)
 NAMES = re.compile(
     r"\b(?:[CDQ]\d+|SmallGroup\([\d,]+\)|H200|sha256)\b"
     r"|\b(?:Figures?|Tables?|Sections?|Eqs?\.|Listings?) \d+[a-h]?(?:(?:,| and|–) \d*[a-h]?)*"
-    r"|p_mix(?: =)? (?:0|1|\.\d)|\b95 %|\bpython scripts/\S+|seed0|&#\d+;"
+    r"|p_mix(?: =)? (?:0|1|\.\d)|\b95 %|\bpython scripts/\S+|seed0|&#\d+;|\b(?:bf16|fp32|8 bits|v1)\b"
+    r"|k − 1|k = \d+(?:, \d+ …)?|\b\d+ facts"
 )
 # Numbers in fixed prose, each with what it is; a published number is never one of them: it comes from its claim.
-FIXED: dict[str, set[str]] = {}
+FIXED = {
+    "accuracy_by_facts": {"199"},  # facts of context in the longest sequence
+    "templates": {"1", "16", "18", "200", "001"},  # 1 − p_mix, "1 … k − 1", the alphabet, the released schedule
+}
 
 
 def problems(source: str) -> list[str]:
