@@ -17,10 +17,12 @@ import torch
 
 from icalgebra.atomic_files import write_json
 from icalgebra.errors import InputError
+from icalgebra.language.vocabulary import MECHANISMS
 from icalgebra.model.accuracy import accuracy
-from icalgebra.model.checkpoints import as_predictor, load_model, write_checkpoint
+from icalgebra.model.checkpoints import load_model, write_checkpoint
+from icalgebra.model.predict import as_predictor
 from icalgebra.train import preset, train
-from icalgebra.train.evaluation import HOLDOUTS, SKILLS
+from icalgebra.train.evaluation import HOLDOUTS
 from icalgebra.train.run import RunFolder
 
 FACTS = (50, 200)
@@ -30,7 +32,7 @@ def evaluate(folder: Path, config, n: int) -> dict:
     torch.set_float32_matmul_precision("highest")
     model = load_model(folder, "cuda" if torch.cuda.is_available() else "cpu")
     found = {}
-    for name in (*HOLDOUTS, *SKILLS, "cancel_embedded", "associate_embedded"):
+    for name in (*HOLDOUTS, *MECHANISMS, "cancel_embedded", "associate_embedded"):
         for k in FACTS:
             try:
                 measured = accuracy(as_predictor(model), name, n, k, 0, config.world, stream=f"ship/{name}")

@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, settings
 
 CHECKED = (
     "errors atomic_files statistics algebra.axioms algebra.structures algebra.table_files language.vocabulary "
-    "language.sequences data.distributions data.dataset data.counterfactuals model.accuracy oracle.posteriors "
-    "oracle.loss_floor interp"
+    "language.sequences data.distributions data.dataset data.counterfactuals model.accuracy model.closure "
+    "model.predict oracle.posteriors oracle.loss_floor interp"
 )
 # The package imports the names of shapes for the type checker alone; to be checked at run time they must be found.
 vars(builtins).update(

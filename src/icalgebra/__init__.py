@@ -24,7 +24,7 @@ _HOME = {
     "World": "language.world",
     "accuracy": "model.accuracy",
     "all_groups": "algebra.structures",
-    "as_predictor": "model.checkpoints",
+    "as_predictor": "model.predict",
     "batches": "data.distributions",
     "classify_queries": "oracle",
     "counterfactual_pairs": "data.counterfactuals",

@@ -24,16 +24,17 @@ from icalgebra.experiments import EXPERIMENTS, load_claims
 from icalgebra.experiments import cancellation as cancel
 from icalgebra.experiments import closure as experiment
 from icalgebra.experiments.shared.loaded_model import LoadedModel, load_with_config
-from icalgebra.interp import closure as c
 from icalgebra.interp.attention import by_fact
 from icalgebra.interp.cancellation import SIDES, groups_of_facts, ruled_out
 from icalgebra.interp.heads import contrast
 from icalgebra.interp.hooks import hooked
-from icalgebra.interp.last_token_cache import cache_last_token_batched, on_device
+from icalgebra.interp.last_token_cache import cache_last_token_batched
 from icalgebra.interp.query_batch import QueryBatch
 from icalgebra.language.vocabulary import LEFT, facts_of
 from icalgebra.language.world import World
+from icalgebra.model import closure as c
 from icalgebra.model.checkpoints import write_checkpoint
+from icalgebra.model.predict import on_device
 from icalgebra.model.prefix_accuracy import logits_at_every_fact
 from icalgebra.model.transformer import Transformer
 from icalgebra.report.page import build_report

@@ -18,7 +18,7 @@ from icalgebra.interp import heads
 from icalgebra.interp.ablation import answered, head_masks, other_heads, with_heads_replaced
 from icalgebra.interp.adapters import nnsight_head_sweep, to_nnsight
 from icalgebra.interp.attention import (
-    SLOTS,
+    FACT_SLOTS,
     attention_mass,
     by_fact,
     most_attended_variable,
@@ -33,14 +33,13 @@ from icalgebra.interp.last_token_cache import (
     LastTokenCache,
     cache_last_token,
     cache_last_token_batched,
-    on_device,
     resume,
-    top_variable,
 )
 from icalgebra.interp.lens import components, direct_logits, head_results, path_to_logits, read_logits
 from icalgebra.interp.patching import Site, head_sites, indirect_effects, target_logit, target_probability, value_of
 from icalgebra.interp.query_batch import QueryBatch, pairs, planted_variants, with_false_identity
 from icalgebra.language.world import World
+from icalgebra.model.predict import on_device, top_variable
 from icalgebra.model.transformer import ModelConfig, Transformer
 from icalgebra.solvers import MECHANISMS, answer_sets
 
@@ -296,8 +295,8 @@ def test_relations_and_masses() -> None:
     pattern[0, 0, 9] = 0.3  # the second fact's answer
     pattern[0, 0, 33] = 0.1  # the query's '='
     mass = by_fact(pattern)
-    assert mass[0, 0, 0, SLOTS.index("comma behind")] == 0.6
-    assert attention_mass(pattern, found["reverse"], SLOTS.index("answer")).item() == pytest.approx(0.3)
+    assert mass[0, 0, 0, FACT_SLOTS.index("comma behind")] == 0.6
+    assert attention_mass(pattern, found["reverse"], FACT_SLOTS.index("answer")).item() == pytest.approx(0.3)
     assert attention_mass(pattern, found["self"]).item() == pytest.approx(0.1)
     assert sum(attention_mass(pattern, mask).item() for mask in partition(found).values()) == pytest.approx(1)
     assert most_attended_variable(pattern, case).item() == 2  # c, the answer of the fact before the ','
@@ -398,7 +397,7 @@ def test_scores_have_the_sign_of_their_words(model: Transformer, monkeypatch: py
     identity, same_right = identity[identity.distinct], relations(holdout)["same right"]
     one = np.eye(10)
     even = np.zeros((40, K, 5))  # all attention on the answers of facts that share the right variable
-    even[..., SLOTS.index("answer")] = same_right / np.maximum(same_right.sum(1, keepdims=True), 1)
+    even[..., FACT_SLOTS.index("answer")] = same_right / np.maximum(same_right.sum(1, keepdims=True), 1)
     pattern = torch.as_tensor(np.insert(even.reshape(40, -1)[:, :-2], 0, 0.0, axis=1))
     pattern = pattern[:, None, None].expand(-1, model.config.n_layers, model.config.n_heads, -1)
     run = dataclasses.replace(cache_last_token(model, on_device(model, holdout.prompts)), pattern=pattern)

@@ -8,7 +8,7 @@ import torch
 
 from icalgebra.data.counterfactuals import counterfactual_pairs
 from icalgebra.interp.hooks import hooked, project
-from icalgebra.interp.last_token_cache import on_device, resume
+from icalgebra.interp.last_token_cache import resume
 from icalgebra.interp.patching import value_of
 from icalgebra.interp.subspaces import (
     COMPONENTS,
@@ -28,6 +28,7 @@ from icalgebra.interp.subspaces import (
 )
 from icalgebra.language.world import World
 from icalgebra.model.checkpoints import load_model
+from icalgebra.model.predict import on_device
 from icalgebra.model.transformer import ModelConfig, Transformer
 
 WORLD = World(("C3", "C4"), n_variables=8)
@@ -166,7 +167,7 @@ def test_pairs_taken_in_parts_give_the_same_fit(
 ) -> None:
     site = site_name("attention", 2)
     whole = fit(model, runs, site, (4,), steps=5)
-    monkeypatch.setattr("icalgebra.interp.subspaces._rows", lambda model, variants: 7)
+    monkeypatch.setattr("icalgebra.interp.subspaces.rows_per_pass", lambda model, variants, budget: 7)
     torch.testing.assert_close(fit(model, runs, site, (4,), steps=5).bases, whole.bases, atol=1e-4, rtol=1e-3)
 
 
@@ -182,7 +183,7 @@ def test_principal_directions_hold_most_of_the_differences(model: Transformer, r
 def test_runs_taken_in_parts_are_the_same_runs(
     model: Transformer, runs: PairRuns, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("icalgebra.interp.last_token_cache.batch_size", lambda model, length: 7)
+    monkeypatch.setattr("icalgebra.interp.last_token_cache.rows_per_pass", lambda model, length: 7)
     parts = run_pairs(model, PAIRS, keys=True)
     assert [layer.shape for layer in parts.base.keys] == [layer.shape for layer in runs.base.keys]
     for site in SITES:

@@ -11,10 +11,13 @@ import pytest
 
 import icalgebra
 from icalgebra.cli import main
+from icalgebra.language.vocabulary import LEFT
 from icalgebra.model.accuracy import accuracy, by_slice, hits, query_structures, strictly_best
+from icalgebra.model.closure import closure_sets, seen_members, top_1, top_k
+from icalgebra.model.prefix_accuracy import logits_at_every_fact
 from icalgebra.model.transformer import Transformer
 from icalgebra.train import TrainConfig, train
-from icalgebra.train.evaluation import Evaluations, closure_hits, seen_members
+from icalgebra.train.evaluation import Evaluations, measure_training_tokens
 from training_helpers import MICRO, records
 
 WORLD = MICRO.world
@@ -62,19 +65,35 @@ def test_a_model_is_a_predictor_whatever_the_batch() -> None:
 
 def test_closure_asks_for_exactly_the_members_seen_so_far() -> None:
     sequences = icalgebra.sample("train", 200, 8, world=WORLD)
-    members = seen_members(sequences)
+    members = seen_members(sequences)[:, -1]
+    assert (seen_members(sequences) == closure_sets(sequences)["seen"]).all()
     logits = np.full((200, WORLD.vocabulary.size), -1.0)
     logits[:, : WORLD.n_variables] += 2.0 * members
-    top_k, top_1 = closure_hits(sequences, logits)
-    assert top_k.all()
-    assert top_1.all()
-    logits[:, -1] = 5.0
-    assert not np.concatenate(closure_hits(sequences, logits)).any()
+    variables = logits[:, : WORLD.n_variables]
+    assert top_k(logits, members).all()
+    assert top_1(logits, members).all()
+    logits[:, -1] = 5.0  # a ',' competes only where its logit is given
+    assert not top_k(logits, members).any()
+    assert not top_1(logits, members).any()
+    assert top_k(variables, members).all()
+    assert top_1(variables, members).all()
     groups = sequences.groups_of_variables()
     for row, facts in enumerate(sequences.facts):
         left = facts[-1, 0]
         seen = {*facts[:-1].ravel().tolist(), int(left)}
         assert set(np.flatnonzero(members[row])) == {v for v in seen if groups[row, v] == groups[row, left]}
+
+
+def test_the_evaluation_of_training_has_the_closure_of_the_experiment_but_for_the_other_tokens() -> None:
+    """One definition: a random model's logits of ',' and '=' are pushed down, so that they never decide."""
+    model, sequences = Transformer(MICRO.model, seed=5).eval(), icalgebra.sample("train", 60, 8, 3, WORLD)
+    model.embed.weight.data[WORLD.n_variables :] = 0.0
+    model.ln_final.b.data += 30 * model.embed.weight.data[: WORLD.n_variables].sum(0)
+    logits, seen = logits_at_every_fact(model, sequences.tokens, LEFT)[:, -1], seen_members(sequences)[:, -1]
+    measured = measure_training_tokens(model, sequences)
+    assert measured["closure_top_1"].value == top_1(logits, seen).mean()
+    assert measured["closure_top_k"].value == top_k(logits, seen).mean()
+    assert 0 < measured["closure_top_1"].value < 1
 
 
 def test_evaluations_name_everything_and_leave_out_what_a_world_cannot_ask() -> None:

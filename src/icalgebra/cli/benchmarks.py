@@ -95,7 +95,8 @@ def branches(seed: int) -> dict[str, Any]:
 
     Processor time of one sequence; tokens count what the linear layers see.
     """
-    from icalgebra.model.checkpoints import as_predictor, load_model
+    from icalgebra.model.checkpoints import load_model
+    from icalgebra.model.predict import as_predictor
     from icalgebra.model.prefix_accuracy import BRANCH, logits_after_prefixes
 
     model, facts = load_model("small"), range(2, 201)
@@ -116,9 +117,9 @@ def patching(seed: int) -> dict[str, Any]:
     runs. Processor time, so that the ratios hold on a machine that has other work.
     """
     from icalgebra.interp.heads import query_sampler
-    from icalgebra.interp.last_token_cache import on_device
     from icalgebra.interp.patching import head_sites, indirect_effects
     from icalgebra.model.checkpoints import load_model
+    from icalgebra.model.predict import on_device
 
     model, draw = load_model("small").requires_grad_(False), query_sampler(World(), 200, seed, "bench")
     clean, corrupt = (np.concatenate([draw(a, 1).tokens, draw(b, 1, "2").tokens])

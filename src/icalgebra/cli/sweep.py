@@ -15,12 +15,12 @@ from icalgebra.atomic_files import write_text
 from icalgebra.cli.common import MaybeInt, MaybePath, MaybeText
 from icalgebra.cli.sweep_progress import live_status
 from icalgebra.errors import InputError, RunError
+from icalgebra.language.vocabulary import MECHANISMS
 from icalgebra.sweep import Entry, LocalWorkers, Status, Workers, load_sweep, run_sweep, write_manifest
 from icalgebra.sweep.manifest import chosen
 from icalgebra.sweep.slurm import slurm_script
 from icalgebra.sweep.table import adopt_table, sweep_curves, write_table
 from icalgebra.train.distributed import choose_device
-from icalgebra.train.evaluation import SKILLS
 
 PIPED_WIDTH = 160
 
@@ -138,7 +138,7 @@ class Sweep:
         if self.json:
             print(json.dumps(table))
             return
-        shown = Table("run", "hold-out (%)", *SKILLS, "steps to 90 %", "to 99 %", "seconds", title=str(self.out))
+        shown = Table("run", "hold-out (%)", *MECHANISMS, "steps to 90 %", "to 99 %", "seconds", title=str(self.out))
         for row in table["runs"]:
             shown.add_row(row["name"], *(_cells(row) if row["done"] else ("not done",)))
         console = Console()
@@ -147,7 +147,7 @@ class Sweep:
 
 def _cells(row: dict[str, Any]) -> list[str]:
     holdout = {key: 100 * value for key, value in row["final"]["holdout"].items()}
-    skills = [row["final"].get(name) for name in SKILLS]  # a small world cannot ask them all
+    skills = [row["final"].get(name) for name in MECHANISMS]  # a small world cannot ask them all
     return [
         f"{holdout['value']:.1f} [{holdout['low']:.1f}, {holdout['high']:.1f}]",
         *("" if skill is None else f"{100 * skill['value']:.1f}" for skill in skills),

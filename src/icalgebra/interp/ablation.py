@@ -16,17 +16,10 @@ import numpy as np
 import torch
 
 from icalgebra.interp.heads import Head
-from icalgebra.interp.last_token_cache import (
-    LastTokenCache,
-    batch_size,
-    cache_last_token,
-    chunks,
-    on_device,
-    resume,
-    top_variable,
-)
+from icalgebra.interp.last_token_cache import LastTokenCache, cache_last_token, resume
 from icalgebra.interp.patching import swap_heads
 from icalgebra.interp.query_batch import QueryBatch
+from icalgebra.model.predict import chunks, on_device, rows_per_pass, top_variable
 from icalgebra.model.transformer import Transformer
 
 if TYPE_CHECKING:
@@ -96,7 +89,7 @@ def ablation_effects(
     masks, average = head_masks(model, sets), donors.mean(0, keepdim=True)
     parts = [
         _worth_of(model, cases[rows], corrupt[rows], donors[rows], average, masks)
-        for rows in chunks(len(cases), batch_size(model))
+        for rows in chunks(len(cases), rows_per_pass(model, cases.prompts.shape[1]))
     ]
     names = ("plain", "mean", "resample", "sufficient")
     return Worth(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
@@ -126,7 +119,7 @@ def mean_ablate(
 ) -> tuple[Bool[np.ndarray, " n"], Bool[np.ndarray, "n sets"]]:
     """Which queries are answered as it is, and with every set of heads in turn replaced by an average output."""
     masks, found = head_masks(model, sets), []
-    for rows in chunks(len(cases), batch_size(model)):
+    for rows in chunks(len(cases), rows_per_pass(model, cases.prompts.shape[1])):
         run = cache_last_token(model, on_device(model, cases.prompts[rows]), keys=True)
         logits = with_heads_replaced(model, run, average.expand(len(run), -1, -1, -1), masks)
         found.append(answered(model, torch.cat([run.logits[:, None], logits], dim=1), cases[rows]))

@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
 
 RELATIONS = ("self", "same pair", "reverse", "identity", "same left", "same right")
-SLOTS = ("left", "right", "=", "answer", "comma behind")
-ANSWER_SLOT, COMMA_SLOT = SLOTS.index("answer"), SLOTS.index("comma behind")
+# The vocabulary's slots in another order: a fact's own ',' stands before it and tells nothing of it, so that a fact
+# begins with its left variable here and ends with the ',' of the next.
+FACT_SLOTS = ("left", "right", "=", "answer", "comma behind")
+ANSWER_SLOT, COMMA_SLOT = FACT_SLOTS.index("answer"), FACT_SLOTS.index("comma behind")
 
 
 def relations(cases: QueryBatch) -> dict[str, Bool[np.ndarray, "n k"]]:

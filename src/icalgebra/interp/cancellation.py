@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from jaxtyping import Bool
 
 SIDES = ("left", "right")
-SLOTS: dict[str, int | None] = {"answer": ANSWER_SLOT, "comma_behind": COMMA_SLOT, "fact": None}
+COUNTED_SLOTS: dict[str, int | None] = {"answer": ANSWER_SLOT, "comma_behind": COMMA_SLOT, "fact": None}
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def head_stats(model: Transformer, cases: QueryBatch, apart: bool) -> HeadStats:
     even = torch.full(cases.prompts.shape, 1 / cases.prompts.shape[1], dtype=torch.float64)
     mass, chance, change, in_group = {}, {}, {}, {}
     for name, chosen in groups_of_facts(cases).items():
-        for slot, place in SLOTS.items():
+        for slot, place in COUNTED_SLOTS.items():
             mass[name, slot] = attention_mass(run.pattern, chosen, place).cpu().numpy()
             chance[name, slot] = attention_mass(even, chosen, place).numpy()
     for side in SIDES:

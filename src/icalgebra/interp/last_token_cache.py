@@ -13,17 +13,17 @@ doses of a direction, all sizes of a subspace go through in one batch. Until the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from icalgebra.errors import InputError
 from icalgebra.interp.hooks import Change, cached
+from icalgebra.model.predict import chunks, on_device, rows_per_pass
 from icalgebra.model.transformer import Block, Transformer, rotate
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _finish(model: Transformer, kept: dict[str, list[Tensor]], length: int) -> L
         z=z,
         attn_out=attn_out,
         resid_final=final,
-        logits=F.linear(model.ln_final(final), model.unembedding),
+        logits=model.read_out(final),
         pattern=torch.stack(kept["pattern"], 1) if kept["pattern"] else None,
         keys=kept["keys"],
         values=kept["values"],
@@ -160,7 +160,7 @@ def resume(
             z, _ = attend(block, x, *_past(run, layer), cos, sin)
         x = at("hook_resid_mid", x + at("hook_attn_out", block.attn.o(at("attn.hook_z", z).flatten(-2))))
         x = at("hook_resid_post", x + at("hook_mlp_out", block.mlp(block.ln2(x))))
-    return F.linear(model.ln_final(x), model.unembedding).expand(-1, variants, -1)
+    return model.read_out(x).expand(-1, variants, -1)
 
 
 def resumable(name: str) -> bool:
@@ -179,34 +179,13 @@ def _past(run: LastTokenCache, layer: int) -> tuple[Tensor, Tensor]:
     return run.keys[layer], run.values[layer]
 
 
-def batch_size(model: Transformer, length: int = 1000) -> int:
-    """Sequences of so many tokens at a time: enough for the machine, few enough for its memory."""
-    tokens = 8000 if model.unembedding.device.type == "cpu" else 64_000
-    return max(1, tokens // length)
-
-
-def on_device(model: Transformer, tokens: np.ndarray) -> Int[Tensor, ...]:
-    return torch.as_tensor(np.ascontiguousarray(tokens), device=model.unembedding.device).long()
-
-
-def top_variable(logits: Float[Tensor, "... N"]) -> Int[np.ndarray, ...]:
-    """The variable with the highest of all variables' logits; −1 where two share it, since a tie is no answer."""
-    highest = logits == logits.max(-1, keepdim=True).values
-    return torch.where(highest.sum(-1) == 1, logits.argmax(-1), -1).cpu().numpy()
-
-
-def chunks(n: int, size: int) -> Iterator[slice]:
-    """Rows 0 … n−1, a batch at a time."""
-    return (slice(begin, min(n, begin + size)) for begin in range(0, n, size))
-
-
 def cache_last_token_batched(
     model: Transformer, prompts: np.ndarray, *, keys: bool = False, pattern: bool = False
 ) -> LastTokenCache:
     """The traces of any number of prompts, a batch at a time."""
     parts = [
         cache_last_token(model, on_device(model, prompts[rows]), keys=keys, pattern=pattern)
-        for rows in chunks(len(prompts), batch_size(model, prompts.shape[1]))
+        for rows in chunks(len(prompts), rows_per_pass(model, prompts.shape[1]))
     ]
     return joined(parts)
 

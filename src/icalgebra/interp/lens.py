@@ -78,4 +78,4 @@ def path_to_logits(
     Later layers keep what they read; only the final norm and the unembedding see the change.
     """
     moved = head_results(model, source) - head_results(model, base)
-    return F.linear(model.ln_final(base.resid_final[:, None, None] + moved), model.unembedding)
+    return model.read_out(base.resid_final[:, None, None] + moved)

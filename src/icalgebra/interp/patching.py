@@ -18,16 +18,9 @@ from torch import Tensor
 
 from icalgebra.errors import InputError
 from icalgebra.interp.hooks import Change, cached, hooked, replace
-from icalgebra.interp.last_token_cache import (
-    LastTokenCache,
-    batch_size,
-    cache_last_token,
-    chunks,
-    on_device,
-    resumable,
-    resume,
-)
+from icalgebra.interp.last_token_cache import LastTokenCache, cache_last_token, resumable, resume
 from icalgebra.language.vocabulary import Vocabulary
+from icalgebra.model.predict import chunks, on_device, rows_per_pass
 from icalgebra.model.transformer import Transformer
 
 if TYPE_CHECKING:
@@ -88,7 +81,7 @@ def indirect_effects(
             model, on_device(model, clean[rows]), on_device(model, corrupt[rows]), on_device(model, targets[rows]),
             sites, metric, resumed,
         )
-        for rows in chunks(len(clean), batch_size(model))
+        for rows in chunks(len(clean), rows_per_pass(model, clean.shape[1]))
     ]  # fmt: skip
     return torch.cat(effects, dim=1).cpu().numpy()
 

@@ -20,8 +20,9 @@ from torch import Tensor
 
 from icalgebra.data.counterfactuals import Pairs
 from icalgebra.interp.directions import principal
-from icalgebra.interp.last_token_cache import LastTokenCache, cache_last_token_batched, chunks, resume, top_variable
+from icalgebra.interp.last_token_cache import LastTokenCache, cache_last_token_batched, resume
 from icalgebra.interp.patching import value_of
+from icalgebra.model.predict import RESUMED, chunks, rows_per_pass, top_variable
 from icalgebra.model.transformer import Transformer
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def predictions(
     """The variable that each exchange makes the base run predict; −1 where two tie."""
     parts = [
         top_variable(exchanged(model, runs[rows], site, bases)[..., : model.config.n_variables])
-        for rows in chunks(len(runs), _rows(model, len(bases)))
+        for rows in chunks(len(runs), rows_per_pass(model, len(bases), RESUMED))
     ]
     return np.concatenate(parts)
 
@@ -125,11 +126,6 @@ def predictions(
 def hits(model: Transformer, runs: PairRuns, site: str, bases: Tensor) -> Bool[np.ndarray, "n variants"]:
     """Interchange accuracy, pair by pair: is the counterfactual answer predicted?"""
     return predictions(model, runs, site, bases) == runs.targets.cpu().numpy()[:, None]
-
-
-def _rows(model: Transformer, variants: int) -> int:
-    """Pairs at a time: as many as the caches of a processor, or the memory of an accelerator, like."""
-    return max(1, (256 if model.unembedding.device.type == "cpu" else 32_768) // variants)
 
 
 # --- fitting --------------------------------------------------------------------------------------------------------
@@ -187,7 +183,7 @@ def fit(
 def _gradient(model: Transformer, runs: PairRuns, site: str, bases: Tensor, vectors: Tensor) -> Tensor:
     """Of the mean loss of every variant: first to the bases, some pairs at a time, then once to the vectors."""
     leaves, total = bases.detach().requires_grad_(), torch.zeros_like(bases)
-    for rows in chunks(len(runs), _rows(model, len(bases))):
+    for rows in chunks(len(runs), rows_per_pass(model, len(bases), RESUMED)):
         logits = exchanged(model, runs[rows], site, leaves)
         wanted = runs.targets[rows, None].expand(-1, len(bases))
         loss = F.cross_entropy(logits.flatten(0, 1), wanted.flatten(), reduction="sum") / len(runs)

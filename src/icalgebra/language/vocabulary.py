@@ -20,6 +20,7 @@ from icalgebra.errors import InputError
 
 COMMA, LEFT, RIGHT, EQUALS, ANSWER = range(5)  # offsets of the slots inside a fact
 SLOTS = ("comma", "left", "right", "equals", "answer")  # their names, in the same order
+VARIABLE_SLOTS = (LEFT, RIGHT, ANSWER)  # those that hold a variable
 FACT_LENGTH = 5
 MECHANISMS = ("copy", "commute", "identity", "cancel", "associate")  # the ways to answer, in the published order
 LETTERS = string.ascii_lowercase + string.ascii_uppercase
@@ -108,7 +109,7 @@ class Vocabulary:
                     f"tokens of another alphabet: with {self.n_variables} variables {mark!r} is {token}, "
                     f"and a fact has it in place {slot}"
                 )
-        for slot in (LEFT, RIGHT, ANSWER):
+        for slot in VARIABLE_SLOTS:
             found = tokens[:, slot::FACT_LENGTH]
             if found.size and not 0 <= found.min() <= found.max() < self.n_variables:
                 raise InputError(f"a fact has a token that is no variable of this world ({self.variables})")
@@ -141,4 +142,4 @@ def facts_of(tokens: np.ndarray) -> np.ndarray:
     """Token rows [n, 5k] to facts [n, k, 3]: left, right and answer (a copy)."""
     n, length = tokens.shape
     facts = tokens.reshape(n, length // FACT_LENGTH, FACT_LENGTH)
-    return facts[:, :, [LEFT, RIGHT, ANSWER]]
+    return facts[:, :, VARIABLE_SLOTS]

@@ -20,9 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import ArrayLike
 from safetensors import SafetensorError
 from safetensors.torch import load as tensors_from_bytes
 from safetensors.torch import save as tensors_to_bytes
@@ -30,7 +28,6 @@ from torch import Tensor
 
 from icalgebra.atomic_files import sync_folder
 from icalgebra.errors import InputError, RunError
-from icalgebra.language.vocabulary import Vocabulary
 from icalgebra.model.transformer import ModelConfig, Transformer
 
 MODEL, TRAINER, MANIFEST = "model.safetensors", "trainer.safetensors", "manifest.json"
@@ -177,35 +174,6 @@ def load_model(source: str | Path = "small", device: str | torch.device = "cpu")
         return found.model(device)
     except (RuntimeError, AssertionError) as error:  # as torch was built, or as the machine is
         raise InputError(f"torch cannot use the device {str(device)!r} on this machine; 'cpu' always works") from error
-
-
-def rows_a_pass(model: Transformer) -> int:
-    """Sequences at a time that keep the model's device busy."""
-    return 64 if model.unembedding.device.type == "cpu" else 256
-
-
-def as_predictor(model: Transformer, batch_size: int | None = None) -> Callable[[np.ndarray], np.ndarray]:
-    """The model as a predictor: tokens [n, 5k−1] to probabilities over the variables, [n, N].
-
-    batch_size: sequences at a time; without it, what suits the device.
-    """
-    if batch_size is not None and batch_size < 1:
-        raise InputError(f"a batch has at least 1 sequence, not {batch_size}")
-    n_variables = model.config.n_variables
-    vocabulary = Vocabulary(n_variables)
-
-    @torch.inference_mode()
-    def predict(rows: ArrayLike) -> np.ndarray:
-        tokens = vocabulary.prompts(rows)
-        device, size = model.unembedding.device, batch_size or rows_a_pass(model)
-        probabilities = np.empty((len(tokens), n_variables), dtype=np.float32)
-        for begin in range(0, len(tokens), size):
-            part = torch.from_numpy(np.ascontiguousarray(tokens[begin : begin + size])).to(device)
-            logits = model(part.long())[:, -1, :n_variables].float()
-            probabilities[begin : begin + size] = logits.softmax(-1).cpu().numpy()
-        return probabilities
-
-    return predict
 
 
 def _checkpoint(path: Path, content: bytes, trainer: dict[str, Tensor], step: int, score: float | None) -> Checkpoint:

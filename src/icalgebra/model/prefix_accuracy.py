@@ -19,9 +19,9 @@ from torch import Tensor
 from icalgebra.language.sequences import Sequences
 from icalgebra.language.vocabulary import EQUALS, FACT_LENGTH
 from icalgebra.model.accuracy import strictly_best
+from icalgebra.model.predict import variable_logits
 from icalgebra.model.transformer import Transformer
 
-TOKENS_A_PASS = {"cpu": 8_192, "cuda": 131_072}  # what keeps each kind of device busy within its memory
 BRANCH = FACT_LENGTH - 1  # a query's tokens up to its '='
 
 
@@ -47,17 +47,17 @@ def logits_after_prefixes(model: Transformer, prompts: np.ndarray, facts: Sequen
     positions, mask = _layout(n_trunk, facts)
     query = prompts[:, -BRANCH:]
     tokens = np.concatenate([prompts[:, :n_trunk], np.tile(query, (1, len(facts)))], axis=1)
-    return _variable_logits(model, tokens, slice(n_trunk + EQUALS, None, BRANCH), positions, mask)
+    return variable_logits(model, tokens, slice(n_trunk + EQUALS, None, BRANCH), positions, mask)
 
 
 def logits_at_every_fact(model: Transformer, tokens: np.ndarray, slot: int = EQUALS) -> np.ndarray:
     """Logits of the variables at one slot of every fact, its '=' unless told, [n, k, N]: an ordinary pass."""
-    return _variable_logits(model, tokens[:, :-1], slice(slot, None, FACT_LENGTH))
+    return variable_logits(model, tokens[:, :-1], slice(slot, None, FACT_LENGTH))
 
 
 def logits_at_positions(model: Transformer, prompts: np.ndarray, positions: np.ndarray) -> np.ndarray:
     """Logits of the variables for the last query when the tokens stand at other positions, [n, N]."""
-    return _variable_logits(model, prompts, slice(-1, None), torch.from_numpy(positions))[:, 0]
+    return variable_logits(model, prompts, slice(-1, None), torch.from_numpy(positions))[:, 0]
 
 
 def _layout(n_trunk: int, facts: Sequence[int]) -> tuple[Tensor, Tensor]:
@@ -71,19 +71,3 @@ def _layout(n_trunk: int, facts: Sequence[int]) -> tuple[Tensor, Tensor]:
     mask[n_trunk:, :n_trunk] = trunk < starts[:, None]
     mask[n_trunk:, n_trunk:] = (branch == branch[:, None]) & (within <= within[:, None])
     return torch.cat([trunk, starts + within]), mask
-
-
-@torch.inference_mode()
-def _variable_logits(
-    model: Transformer, tokens: np.ndarray, places: slice, positions: Tensor | None = None, mask: Tensor | None = None
-) -> np.ndarray:
-    """Logits of the variables at some places of every row, in batches that fit the device."""
-    device, n_variables = model.unembedding.device, model.config.n_variables
-    rows = max(1, TOKENS_A_PASS.get(device.type, TOKENS_A_PASS["cpu"]) // tokens.shape[1])
-    positions, mask = (None if given is None else given.to(device) for given in (positions, mask))
-    parts = []
-    for begin in range(0, len(tokens), rows):
-        batch = torch.from_numpy(np.ascontiguousarray(tokens[begin : begin + rows])).to(device).long()
-        logits = model(batch, positions=positions, mask=mask)[:, places, :n_variables]
-        parts.append(logits.float().cpu().numpy())
-    return np.concatenate(parts)

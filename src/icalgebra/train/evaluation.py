@@ -5,7 +5,6 @@ holdout, holdout_reserved_identity, holdout_unshuffled, copy, commute, identity,
 holdout/25          hold-out accuracy at 25 facts
 closure_top_k, _1   at the query's left slot: are the K highest logits the K members seen so far of the left
                     variable's structure; is the highest one of them. All tokens compete, ',' and '=' too
-                    (interp.closure asks about the variables alone)
 structural          accuracy of ',' and '=' on training sequences
 loss/left …         loss of the tokens of each slot, in nats
 """
@@ -22,22 +21,21 @@ import torch.nn.functional as F
 from icalgebra.data.distributions import sample
 from icalgebra.errors import InputError
 from icalgebra.language.sequences import Sequences
-from icalgebra.language.vocabulary import COMMA, EQUALS, FACT_LENGTH, RIGHT
+from icalgebra.language.vocabulary import COMMA, EQUALS, FACT_LENGTH, LEFT, MECHANISMS, SLOTS
 from icalgebra.language.world import World
 from icalgebra.model.accuracy import accuracy_estimate, evaluation_stream, hits
-from icalgebra.model.checkpoints import as_predictor, rows_a_pass
+from icalgebra.model.closure import seen_members, top_1, top_k
+from icalgebra.model.predict import as_predictor, chunks, on_device, rows_per_pass
 from icalgebra.model.transformer import Transformer
 from icalgebra.statistics import Estimate, mean
 
 HOLDOUTS = ("holdout", "holdout_reserved_identity", "holdout_unshuffled")
-SKILLS = ("copy", "commute", "identity", "cancel", "associate")
 CLOSURES = ("closure_top_k", "closure_top_1")
-SLOTS = ("comma", "left", "right", "equals", "answer")
 
 
 def is_share(name: str) -> bool:
     """Whether an evaluation counts hits among its sequences: its value and n then give its interval."""
-    return name.partition("/")[0] in (*HOLDOUTS, *SKILLS, *CLOSURES)
+    return name.partition("/")[0] in (*HOLDOUTS, *MECHANISMS, *CLOSURES)
 
 
 class Evaluations:
@@ -62,7 +60,7 @@ class Evaluations:
 
     @cached_property
     def questions(self) -> dict[str, Sequences]:
-        wanted = [(name, name, self.n_facts) for name in (*HOLDOUTS, *SKILLS)]
+        wanted = [(name, name, self.n_facts) for name in (*HOLDOUTS, *MECHANISMS)]
         wanted += [(f"holdout/{k}", "holdout", k) for k in self.facts]
         made = {label: self._sample(name, n_facts) for label, name, n_facts in wanted}
         return {label: sequences for label, sequences in made.items() if sequences is not None}
@@ -82,48 +80,26 @@ class Evaluations:
 @torch.inference_mode()
 def measure_training_tokens(model: Transformer, sequences: Sequences) -> dict[str, Estimate]:
     """Structural accuracy, loss by slot and closure, from one pass over training sequences."""
-    size = rows_a_pass(model)
-    parts = [_measure_batch(model, sequences[i : i + size]) for i in range(0, len(sequences), size)]
-    losses, structural, top_k, top_1 = (np.concatenate(values) for values in zip(*parts))
+    size = rows_per_pass(model, sequences.tokens.shape[1])
+    parts = [_measure_batch(model, sequences[rows]) for rows in chunks(len(sequences), size)]
+    losses, structural, exact, highest = (np.concatenate(values) for values in zip(*parts))
     measured = {
         "structural": mean(structural.mean(axis=1)),
-        "closure_top_k": accuracy_estimate(top_k),
-        "closure_top_1": accuracy_estimate(top_1),
+        "closure_top_k": accuracy_estimate(exact),
+        "closure_top_1": accuracy_estimate(highest),
     }
     return measured | {f"loss/{slot}": mean(losses[:, i]) for i, slot in enumerate(SLOTS)}
 
 
 def _measure_batch(model: Transformer, sequences: Sequences) -> tuple[np.ndarray, ...]:
     """Mean loss of each slot [n, 5], structural hits [n, …], closure hits [n] and [n]."""
-    tokens = torch.from_numpy(sequences.tokens).to(model.unembedding.device).long()
+    tokens = on_device(model, sequences.tokens)
     logits = model(tokens[:, :-1]).float()
     losses = F.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten(), reduction="none").view(len(tokens), -1)
     right = (logits.argmax(-1) == tokens[:, 1:]).cpu().numpy()
     slots = np.arange(1, tokens.shape[1]) % FACT_LENGTH
     by_slot = np.stack([losses[:, slots == slot].mean(1).cpu().numpy() for slot in range(FACT_LENGTH)], axis=1)
     structural = right[:, (slots == COMMA) | (slots == EQUALS)]
-    left_slot = tokens.shape[1] - FACT_LENGTH + RIGHT - 1
-    return by_slot, structural, *closure_hits(sequences, logits[:, left_slot].cpu().numpy())
-
-
-def closure_hits(sequences: Sequences, logits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Top-K and top-1 hits, given the logits [n, N+2] at the query's left slot."""
-    members = np.zeros(logits.shape, dtype=bool)
-    members[:, : sequences.world.n_variables] = seen_members(sequences)
-    lowest_member = np.where(members, logits, np.inf).min(axis=1)
-    highest_other = np.where(members, -np.inf, logits).max(axis=1)
-    highest_member = np.where(members, logits, -np.inf).max(axis=1)
-    return lowest_member > highest_other, highest_member > highest_other
-
-
-def seen_members(sequences: Sequences) -> np.ndarray:
-    """The variables of the structure of the query's left variable that stand at or before that slot, bool [n, N]."""
-    rows = np.arange(len(sequences))
-    left = sequences.facts[:, -1, 0].astype(np.int64)
-    groups = sequences.groups_of_variables()
-    same_structure = groups == groups[rows, left][:, None]
-    seen = np.zeros(groups.shape, dtype=bool)
-    for slot in range(3):
-        np.put_along_axis(seen, sequences.facts[:, :-1, slot].astype(np.int64), True, axis=1)
-    seen[rows, left] = True
-    return same_structure & seen
+    # The query's left slot; its answer, the last token, has no logits behind it.
+    at_left, seen = logits[:, LEFT - FACT_LENGTH + 1].cpu().numpy(), seen_members(sequences)[:, -1]
+    return by_slot, structural, top_k(at_left, seen), top_1(at_left, seen)

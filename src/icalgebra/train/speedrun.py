@@ -11,8 +11,8 @@ import numpy as np
 import torch
 
 from icalgebra.model.accuracy import accuracy
-from icalgebra.model.checkpoints import as_predictor
 from icalgebra.model.flops import flops_a_sequence
+from icalgebra.model.predict import as_predictor
 from icalgebra.model.transformer import Transformer
 from icalgebra.statistics import Estimate
 from icalgebra.train.config import TrainConfig

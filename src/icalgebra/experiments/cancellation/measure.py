@@ -29,7 +29,7 @@ from icalgebra.experiments.shared.estimates import boolean_estimate
 from icalgebra.experiments.shared.loaded_model import LoadedModel, result_about
 from icalgebra.interp.ablation import mean_ablate, other_heads
 from icalgebra.interp.attention import by_fact
-from icalgebra.interp.cancellation import SIDES, SLOTS, HeadStats, head_stats, ruled_out
+from icalgebra.interp.cancellation import COUNTED_SLOTS, SIDES, HeadStats, head_stats, ruled_out
 from icalgebra.interp.heads import Head, cancellation, head_name, query_sampler
 from icalgebra.interp.last_token_cache import cache_last_token_batched
 from icalgebra.interp.lens import direct_logits
@@ -119,7 +119,7 @@ def _published(stats: HeadStats, heads: dict[str, Head]) -> Values:
 def _reading(law: str, stats: HeadStats, readers: dict[str, Head]) -> Values:
     values: Values = {}
     for side, (layer, head) in readers.items():
-        for slot in SLOTS:
+        for slot in COUNTED_SLOTS:
             values[f"reads.{side}.{law}.{slot}"] = mean(stats.mass[side, slot][:, layer, head])
             values[f"reads.{side}.{law}.neither.{slot}"] = mean(stats.mass["neither", slot][:, layer, head])
             values[f"chance.{side}.{law}.{slot}"] = mean(stats.chance[side, slot])
@@ -201,7 +201,7 @@ def _tables(stats: dict[str, HeadStats]) -> dict[str, Any]:
     tables: dict[str, Any] = {}
     for law, found in stats.items():
         for side in SIDES:
-            shown = {slot: found.mass[side, slot] for slot in SLOTS}
+            shown = {slot: found.mass[side, slot] for slot in COUNTED_SLOTS}
             shown |= {"change": found.change[side], "change_in_group": found.change_in_group[side]}
             tables |= {f"{law}.{side}.{name}": observed.mean(0).tolist() for name, observed in shown.items()}
             tables |= {f"{law}.{side}.{name}.half": _half_widths(shown[name]) for name in ("fact", "change_in_group")}

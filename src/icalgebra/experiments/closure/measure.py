@@ -2,7 +2,7 @@
 
 One forward pass gives the left slot of every fact of a `train` sequence: the left variable has been read, the right one
 is predicted. The claims are about the last fact; curves are over the number of preceding facts. Sets and measures:
-interp/closure.py.
+model/closure.py.
 
 top1, topk, uniformity       for the members seen so far; topk counts only exact matches, topk_matching is the paper's
                              proportion; spread is the standard deviation of the members' logits
@@ -21,9 +21,9 @@ import numpy as np
 
 from icalgebra.data.distributions import sample
 from icalgebra.experiments.shared.loaded_model import LoadedModel, result_about
-from icalgebra.interp import closure as c
 from icalgebra.language.sequences import Sequences
 from icalgebra.language.vocabulary import LEFT, facts_of
+from icalgebra.model import closure as c
 from icalgebra.model.accuracy import accuracy_estimate, strictly_best
 from icalgebra.model.checkpoints import sound_models
 from icalgebra.model.prefix_accuracy import logits_at_every_fact

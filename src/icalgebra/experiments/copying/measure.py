@@ -18,7 +18,7 @@ from icalgebra.experiments.shared.estimates import boolean_estimate
 from icalgebra.experiments.shared.loaded_model import LoadedModel, result_about
 from icalgebra.interp.ablation import head_masks, with_heads_replaced
 from icalgebra.interp.attention import (
-    SLOTS,
+    FACT_SLOTS,
     attention_mass,
     by_fact,
     most_attended_variable,
@@ -26,20 +26,13 @@ from icalgebra.interp.attention import (
     relations,
 )
 from icalgebra.interp.heads import Head, RoleScores, copying_effect, head_name, query_sampler
-from icalgebra.interp.last_token_cache import (
-    LastTokenCache,
-    batch_size,
-    cache_last_token,
-    cache_last_token_batched,
-    chunks,
-    on_device,
-    top_variable,
-)
+from icalgebra.interp.last_token_cache import LastTokenCache, cache_last_token, cache_last_token_batched
 from icalgebra.interp.lens import direct_logits, path_to_logits
 from icalgebra.interp.patching import target_probability
 from icalgebra.interp.query_batch import QueryBatch, enough, pairs, planted_variants
 from icalgebra.language.world import PAPER_STRUCTURES, World
 from icalgebra.model.accuracy import accuracy_estimate
+from icalgebra.model.predict import chunks, on_device, rows_per_pass, top_variable
 from icalgebra.results import Result
 from icalgebra.statistics import Estimate, mean
 
@@ -125,7 +118,7 @@ def _together(
     """Effects of whole sets of heads, [n, sets], and of every head's direct path to the logits, [n, heads]."""
     model, masks = loaded.model, head_masks(loaded.model, sets)
     found: dict[str, list[np.ndarray]] = {"heads": [], "path": []}
-    for rows in chunks(len(clean), batch_size(model)):
+    for rows in chunks(len(clean), rows_per_pass(model, clean.prompts.shape[1])):
         source = cache_last_token(model, on_device(model, clean.prompts[rows]))
         base = cache_last_token(model, on_device(model, corrupt.prompts[rows]), keys=True)
         targets = on_device(model, clean.answer[rows])
@@ -278,5 +271,5 @@ def _attended(
     if (family, kind) == ("cyclic", "copy"):
         values["promotes_attended.copy"] = accuracy_estimate(attended[:, head[0], head[1]])
         facts, pattern = relations(cases)["same pair"], run.pattern[:, head[0], head[1]]
-        for slot, name in enumerate(SLOTS):
+        for slot, name in enumerate(FACT_SLOTS):
             values[f"copy.slot.{name.replace(' ', '_')}"] = mean(attention_mass(pattern, facts, slot).cpu().numpy())

@@ -45,14 +45,14 @@ from icalgebra.experiments.shared.emergence import (
 from icalgebra.experiments.shared.estimates import across_seeds, boolean_estimate
 from icalgebra.experiments.shared.loaded_model import Runs
 from icalgebra.experiments.shared.training_history import RoleHistory, TrainingHistory, load_training_history
-from icalgebra.language.vocabulary import ANSWER, FACT_LENGTH, LEFT, RIGHT, SLOTS
+from icalgebra.language.vocabulary import FACT_LENGTH, SLOTS, VARIABLE_SLOTS
 from icalgebra.oracle.loss_floor import slot_floors
 from icalgebra.results import Curve, Result, reproduce_command
 from icalgebra.statistics import Z95, Estimate, mean, proportion
 from icalgebra.train.evaluation import Evaluations
 
 # ',' and '=' are certain, so their floor is zero; slot_floors has these three, in this order.
-UNCERTAIN_SLOTS = tuple(SLOTS[slot] for slot in (LEFT, RIGHT, ANSWER))
+UNCERTAIN_SLOTS = tuple(SLOTS[slot] for slot in VARIABLE_SLOTS)
 LATE_SKILLS = tuple(skill for stage in STAGES[STAGES.index(("commute",)) + 1 :] for skill in stage)
 
 

@@ -29,10 +29,11 @@ from icalgebra.interp.heads import (
     query_promotion,
     query_sampler,
 )
-from icalgebra.interp.last_token_cache import LastTokenCache, cache_last_token_batched, top_variable
+from icalgebra.interp.last_token_cache import LastTokenCache, cache_last_token_batched
 from icalgebra.interp.lens import direct_logits, read_logits
 from icalgebra.interp.query_batch import QueryBatch, enough, with_false_identity
 from icalgebra.model.accuracy import accuracy_estimate
+from icalgebra.model.predict import RESUMED, chunks, rows_per_pass, top_variable
 from icalgebra.results import Curve, Result
 from icalgebra.statistics import Estimate, mean
 
@@ -42,7 +43,6 @@ DISTANCES = (-2.0, -1.5, -1.0, -0.5, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)  
 MOST = 0.5  # share of identity queries, or of attention, above which a head has the role
 N_RANDOM = 8  # random directions per control
 N_POINTS = 600  # points kept for the scatter plot
-STEP = 256  # rows steered at a time
 
 
 @torch.no_grad()
@@ -239,7 +239,8 @@ def _steering(
 
 def _steered(loaded: LoadedModel, run: LastTokenCache, steps: Tensor) -> np.ndarray:
     """Logits over the variables, [n, steps, N]."""
-    parts = [steer(loaded.model, run[begin : begin + STEP], steps) for begin in range(0, len(run), STEP)]
+    size = rows_per_pass(loaded.model, len(steps), RESUMED)
+    parts = [steer(loaded.model, run[rows], steps) for rows in chunks(len(run), size)]
     return torch.cat(parts)[..., : loaded.world.n_variables].cpu().numpy()
 
 

@@ -15,7 +15,8 @@ import torch
 
 from icalgebra.language.world import World
 from icalgebra.model.accuracy import Predictor
-from icalgebra.model.checkpoints import as_predictor, by_step, find_checkpoint, is_shipped
+from icalgebra.model.checkpoints import by_step, find_checkpoint, is_shipped
+from icalgebra.model.predict import as_predictor
 from icalgebra.model.transformer import Transformer
 from icalgebra.results import Curve, Result, reproduce_command
 from icalgebra.statistics import Estimate

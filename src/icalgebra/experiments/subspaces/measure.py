@@ -28,7 +28,6 @@ from icalgebra.experiments.shared.subspace_fits import (
     main_fit,
     prepare,
 )
-from icalgebra.interp.last_token_cache import top_variable
 from icalgebra.interp.lens import head_results
 from icalgebra.interp.subspaces import (
     COMPONENTS,
@@ -44,6 +43,7 @@ from icalgebra.interp.subspaces import (
     site_name,
 )
 from icalgebra.model.accuracy import accuracy_estimate
+from icalgebra.model.predict import top_variable
 from icalgebra.results import Curve, Result
 from icalgebra.statistics import Estimate, mean
 

@@ -8,8 +8,10 @@ variables can be meant, each inside the next; all of them contain x:
     seen       the members of x's structure that stand somewhere before (the paper's set)
     members    the whole structure of x: what the true law is uniform over
 
-Logits are those of the variables alone; the running evaluation (train.evaluation) lets ',' and '=' compete.
 `other` is the control: what has been seen of another structure of the same sequence (empty where there is none).
+
+Logits [..., N] are those of the variables alone. top_1 and top_k also take the logits of all tokens, [..., N + 2]:
+then ',' and '=' compete as well, as they do in the running evaluation of training (train/evaluation.py).
 """
 
 from __future__ import annotations
@@ -29,25 +31,35 @@ SETS = ("with it", "linked", "seen", "members", "other")
 def closure_sets(sequences: Sequences) -> dict[str, Bool[np.ndarray, "n k N"]]:
     """The sets at the left slot of every fact."""
     facts, groups = sequences.facts.astype(np.int64), sequences.groups_of_variables()
-    left = facts[:, :, :1]
-    own = np.take_along_axis(groups, left[:, :, 0], axis=1)[:, :, None]
-    shown = _shown_before(facts, groups.shape[1])
-    np.put_along_axis(shown, left, True, axis=2)
-    members = groups[:, None] == own
+    shown, own = _shown(facts, groups.shape[1]), _own_group(facts, groups)
     found = {
         "with it": seen_with(facts, groups.shape[1]),
         "linked": linked(facts, groups.shape[1]),
-        "seen": members & shown,
-        "members": members,
+        "seen": shown & (groups[:, None] == own),
+        "members": groups[:, None] == own,
         "other": shown & (groups[:, None] == np.where(own == 0, 1, 0)),
     }
     return {name: found[name] for name in SETS}
 
 
-def _shown_before(facts: Integer[np.ndarray, "n k 3"], n_variables: int) -> Bool[np.ndarray, "n k N"]:
+def seen_members(sequences: Sequences) -> Bool[np.ndarray, "n k N"]:
+    """The set `seen` alone, which costs a fraction of all five."""
+    facts, groups = sequences.facts.astype(np.int64), sequences.groups_of_variables()
+    return _shown(facts, groups.shape[1]) & (groups[:, None] == _own_group(facts, groups))
+
+
+def _own_group(facts: Integer[np.ndarray, "n k 3"], groups: Integer[np.ndarray, "n N"]) -> Integer[np.ndarray, "n k 1"]:
+    """The structure that each fact's left variable belongs to."""
+    return np.take_along_axis(groups, facts[:, :, 0], axis=1)[:, :, None]
+
+
+def _shown(facts: Integer[np.ndarray, "n k 3"], n_variables: int) -> Bool[np.ndarray, "n k N"]:
+    """The variables that stand at or before the left slot of each fact."""
     shown = np.zeros((*facts.shape[:2], n_variables), dtype=bool)
     np.put_along_axis(shown[:, 1:], facts[:, :-1], True, axis=2)
-    return np.logical_or.accumulate(shown, axis=1)
+    shown = np.logical_or.accumulate(shown, axis=1)
+    np.put_along_axis(shown, facts[:, :, :1], True, axis=2)
+    return shown
 
 
 def seen_with(facts: Integer[np.ndarray, "n k 3"], n_variables: int) -> Bool[np.ndarray, "n k N"]:
@@ -76,14 +88,22 @@ def linked(facts: Integer[np.ndarray, "n k 3"], n_variables: int) -> Bool[np.nda
 # --- logits against a set ---------------------------------------------------------------------------------------------
 
 
-def top_1(logits: Float[np.ndarray, "... N"], chosen: Bool[np.ndarray, "... N"]) -> np.ndarray:
+def top_1(logits: Float[np.ndarray, "... tokens"], chosen: Bool[np.ndarray, "... N"]) -> np.ndarray:
     """Whether the highest logit lies in the set; a tie with an outsider does not count."""
+    chosen = _among_all(logits, chosen)
     return _highest(logits, chosen) > _highest(logits, ~chosen)
 
 
-def top_k(logits: Float[np.ndarray, "... N"], chosen: Bool[np.ndarray, "... N"]) -> np.ndarray:
+def top_k(logits: Float[np.ndarray, "... tokens"], chosen: Bool[np.ndarray, "... N"]) -> np.ndarray:
     """Whether the K highest logits are exactly the K variables of the set; an empty set has none."""
+    chosen = _among_all(logits, chosen)
     return chosen.any(axis=-1) & (-_highest(-logits, chosen) > _highest(logits, ~chosen))
+
+
+def _among_all(logits: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """The set among all that compete: tokens behind the variables are never in it."""
+    extra = logits.shape[-1] - chosen.shape[-1]
+    return np.pad(chosen, [(0, 0)] * (chosen.ndim - 1) + [(0, extra)])
 
 
 def matching(logits: Float[np.ndarray, "... N"], chosen: Bool[np.ndarray, "... N"]) -> np.ndarray:
@@ -95,7 +115,7 @@ def matching(logits: Float[np.ndarray, "... N"], chosen: Bool[np.ndarray, "... N
 
 def uniformity(logits: Float[np.ndarray, "... N"], chosen: Bool[np.ndarray, "... N"]) -> np.ndarray:
     """Entropy among the K variables of the set over log K: 1 where all are equally likely; NaN where K < 2."""
-    logs = log_softmax(np.where(chosen, logits, -np.inf))
+    logs = log_probabilities(np.where(chosen, logits, -np.inf))
     entropy = -np.where(chosen, np.exp(logs) * np.where(chosen, logs, 0.0), 0.0).sum(axis=-1)
     size = chosen.sum(axis=-1)
     return np.where(size > 1, entropy / np.log(np.maximum(size, 2)), np.nan)
@@ -111,19 +131,20 @@ def spread(logits: Float[np.ndarray, "... N"], chosen: Bool[np.ndarray, "... N"]
 
 def mass_inside(logits: Float[np.ndarray, "... N"], chosen: Bool[np.ndarray, "... N"]) -> np.ndarray:
     """Probability of the set under the softmax over the variables."""
-    return np.asarray((np.exp(log_softmax(logits)) * chosen).sum(axis=-1))
+    return np.asarray((np.exp(log_probabilities(logits)) * chosen).sum(axis=-1))
 
 
 def excess(logits: Float[np.ndarray, "... N"], members: Bool[np.ndarray, "... N"]) -> np.ndarray:
     """Nats lost against the uniform law on the members: its Kullback–Leibler divergence to the softmax."""
     size = members.sum(axis=-1)
-    return np.asarray(-np.where(members, log_softmax(logits), 0.0).sum(axis=-1) / size - np.log(size))
+    return np.asarray(-np.where(members, log_probabilities(logits), 0.0).sum(axis=-1) / size - np.log(size))
 
 
-def log_softmax(logits: Float[np.ndarray, "... N"]) -> Float[np.ndarray, "... N"]:
-    exact = logits.astype(np.float64)
-    shifted = exact - exact.max(axis=-1, keepdims=True)
-    return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+def log_probabilities(logits: Float[np.ndarray, "... N"]) -> Float[np.ndarray, "... N"]:
+    """Under the softmax over the variables, in double precision."""
+    from scipy.special import log_softmax  # here, since training imports this module and does without scipy
+
+    return log_softmax(logits.astype(np.float64), axis=-1)
 
 
 def _highest(logits: np.ndarray, chosen: np.ndarray) -> np.ndarray:

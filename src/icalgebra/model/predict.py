@@ -1,0 +1,92 @@
+"""Asking a model: how many rows go into one pass, the logits it reads out, and the answers they give.
+
+Whoever runs a model on many rows takes its batch size from `rows_per_pass`, which counts tokens: what a pass costs in
+memory and time depends on its tokens, not on how many sequences they belong to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from icalgebra.errors import InputError
+from icalgebra.language.vocabulary import Vocabulary
+from icalgebra.model.transformer import Transformer
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Int, Integer
+
+# Tokens per pass, by device; other devices take the CPU's. A CPU is as fast with eight sequences of 200 facts as with
+# sixty-four, which need eight times the memory; an accelerator needs many to be busy.
+FORWARD = {"cpu": 8_192, "cuda": 131_072}
+# Positions per pass of runs that are resumed at their last position (interp/last_token_cache.py). Subspaces are fitted
+# on them, a gradient per pass: on a CPU small passes stay in its cache, and another size would add the gradients up in
+# another order, which changes the last digits of what is fitted.
+RESUMED = {"cpu": 256, "cuda": 32_768}
+
+
+def rows_per_pass(model: Transformer, tokens_per_row: int, budget: Mapping[str, int] = FORWARD) -> int:
+    """How many rows of so many tokens (or resumed positions) go into one pass on the model's device; at least one."""
+    tokens = budget.get(model.unembedding.device.type, budget["cpu"])
+    return max(1, tokens // max(1, tokens_per_row))
+
+
+def chunks(n: int, size: int) -> Iterator[slice]:
+    """Rows 0 … n−1 in batches of `size`; the last may be smaller."""
+    return (slice(begin, min(n, begin + size)) for begin in range(0, n, size))
+
+
+def on_device(model: Transformer, tokens: np.ndarray) -> Int[Tensor, ...]:
+    """Tokens (or other integers) as the model takes them: int64, on its device."""
+    return torch.as_tensor(np.ascontiguousarray(tokens), device=model.unembedding.device).long()
+
+
+@torch.inference_mode()
+def variable_logits(
+    model: Transformer,
+    tokens: Integer[np.ndarray, "n T"],
+    places: slice = slice(-1, None),
+    positions: Int[Tensor, " T"] | None = None,
+    mask: Bool[Tensor, "T T"] | None = None,
+    batch_size: int | None = None,
+) -> Float[np.ndarray, "n places N"]:
+    """Logits of the variables, in fp32, at some places of every row: the last one unless told otherwise.
+
+    positions, mask: as in the model's forward, for all rows. batch_size: rows per pass, instead of what suits the
+    device.
+    """
+    n, length = tokens.shape
+    n_variables, device = model.config.n_variables, model.unembedding.device
+    positions, mask = (None if given is None else given.to(device) for given in (positions, mask))
+    logits = np.empty((n, len(range(length)[places]), n_variables), dtype=np.float32)
+    for rows in chunks(n, batch_size or rows_per_pass(model, length)):
+        found = model(on_device(model, tokens[rows]), positions=positions, mask=mask)
+        logits[rows] = found[:, places, :n_variables].float().cpu().numpy()
+    return logits
+
+
+def as_predictor(model: Transformer, batch_size: int | None = None) -> Callable[[np.ndarray], np.ndarray]:
+    """The model as a predictor: tokens [n, 5k−1] to probabilities over the variables, [n, N].
+
+    batch_size: sequences per pass, instead of what suits the device.
+    """
+    if batch_size is not None and batch_size < 1:
+        raise InputError(f"a batch has at least 1 sequence, not {batch_size}")
+    vocabulary = Vocabulary(model.config.n_variables)
+
+    def predict(rows: ArrayLike) -> np.ndarray:
+        logits = variable_logits(model, vocabulary.prompts(rows), batch_size=batch_size)[:, 0]
+        return torch.from_numpy(logits).softmax(-1).numpy()
+
+    return predict
+
+
+def top_variable(logits: Float[Tensor, "... N"]) -> Int[np.ndarray, ...]:
+    """The variable with the highest of all variables' logits; −1 where two share it, since a tie is no answer."""
+    highest = logits == logits.max(-1, keepdim=True).values
+    return torch.where(highest.sum(-1) == 1, logits.argmax(-1), -1).cpu().numpy()
