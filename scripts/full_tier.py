@@ -26,7 +26,7 @@ from icalgebra.train.distributed import choose_device
 
 # Thousands of passes that only ask for the likeliest answer: TF32 will do, where the model was trained in bf16.
 MANY_PASSES = ("training", "accuracy_by_facts", "unseen_structures", "distributions", "model_coverage")
-LADDER = 10  # checkpoints through training, for what is asked of them
+LOG_CHECKPOINTS = 10  # checkpoints through training, for what is asked of them
 
 
 def trained(model: str, device: str | None) -> None:
@@ -38,7 +38,7 @@ def trained(model: str, device: str | None) -> None:
     if (path / "config.json").exists():
         result = train(resume=path, device=device)
     else:
-        config = preset(path.name).with_changes(eval_n=256, eval_facts=(), ladder=LADDER)
+        config = preset(path.name).with_changes(eval_n=256, eval_facts=(), log_checkpoints=LOG_CHECKPOINTS)
         result = train(config, path, device=device)
     print(f"{model}: step {result.step}, {time.perf_counter() - begun:.0f} s", flush=True)
 

@@ -20,7 +20,7 @@ from icalgebra.train import TrainConfig, train
 
 CONFIG = TrainConfig(
     structures=("C3", "C4"), n_variables=6, n_layers=2, n_heads=2, d_model=32, n_facts=8, batch_size=8,
-    steps=200, warmup=5, log_every=1, eval_every=50, eval_n=16, eval_facts=(4,), checkpoint_every=4, ladder=4,
+    steps=200, warmup=5, log_every=1, eval_every=50, eval_n=16, eval_facts=(4,), checkpoint_every=4, log_checkpoints=4,
 )  # fmt: skip
 # Every run is a process of its own, forked from a server that has the imports behind it (the first optimiser imports
 # torch's compiler).

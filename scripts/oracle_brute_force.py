@@ -28,8 +28,8 @@ WORLDS = {
         for n in (6, 7)
         for reserved, p_mix in (("a", 0.7), (None, 0.5))
     },
-    "stop": World(("C2", "C3", "C4"), 7, 0.7, draw="stop"),
-    "all": World(("C3", "D2"), 7, draw="all"),
+    "stop": World(("C2", "C3", "C4"), 7, 0.7, mixture_rule="stop"),
+    "all": World(("C3", "D2"), 7, mixture_rule="all"),
     "semigroups": World(("Semigroup(3,0)", "Semigroup(4,1)", "C3"), 7),
     "magmas": World(("Magma(3,0)", "Magma(4,1)"), 7, 0.5),
     "monoids, quasigroups": World(("Monoid(3,0)", "Quasigroup(4,0)", "C1"), 6, reserved=None),

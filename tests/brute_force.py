@@ -16,14 +16,14 @@ def lists_of_structures(world: World) -> Iterator[tuple[tuple[int, ...], Fractio
     """Ordered lists of places in the pool, drawn one after another, with their probability."""
     p_mix = Fraction(world.p_mix).limit_denominator(1000)
     orders = [structure.order for structure in world.pool]
-    if world.draw == "all":
+    if world.mixture_rule == "all":
         yield tuple(range(len(orders))), Fraction(1)
         return
 
     def draw(drawn: tuple[int, ...], p: Fraction) -> Iterator[tuple[tuple[int, ...], Fraction]]:
         room = world.n_variables - sum(orders[i] for i in drawn)
         fitting = [i for i in range(len(orders)) if orders[i] <= room]
-        choices = fitting if world.draw == "fit" else range(len(orders))
+        choices = fitting if world.mixture_rule == "fit" else range(len(orders))
         if not fitting:
             yield drawn, p
             return

@@ -281,7 +281,7 @@ def mixture_law(world: World) -> dict[tuple[int, ...], Fraction]:
     """The exact law of the drawn structures, written from the draw rules' one-line descriptions."""
     orders = [s.order for s in world.pool]
     go_on = Fraction(world.p_mix).limit_denominator(10**6)
-    if world.draw == "all":
+    if world.mixture_rule == "all":
         return {tuple(range(len(orders))): Fraction(1)}
     law: Counter = Counter()
     queue = [((), Fraction(1))]
@@ -289,7 +289,7 @@ def mixture_law(world: World) -> dict[tuple[int, ...], Fraction]:
         drawn, p = queue.pop()
         room = world.n_variables - sum(orders[i] for i in drawn)
         fitting = [i for i in range(len(orders)) if orders[i] <= room]
-        options = fitting if world.draw == "fit" else range(len(orders))
+        options = fitting if world.mixture_rule == "fit" else range(len(orders))
         if not options:
             law[drawn] += p
         for i in options:
@@ -366,8 +366,8 @@ def golden_now() -> dict:
     worlds = {
         "with D2": World(d2=True, p_mix=0.5),
         "52 variables": World(("D13", "C26"), n_variables=52, reserved=None),
-        "stop": World(draw="stop"),
-        "all": World(("C3", "Q8"), draw="all"),
+        "stop": World(mixture_rule="stop"),
+        "all": World(("C3", "Q8"), mixture_rule="all"),
         "no groups": World(("Quasigroup(5,1)", "Semigroup(6,2)", "Monoid(4,0)", "Magma(7,3)"), p_mix=0.8),
     }
     families = ("Quasigroup", "Semigroup", "Monoid", "Magma")

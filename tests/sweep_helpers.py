@@ -16,9 +16,10 @@ from icalgebra.cli import main
 from icalgebra.sweep import Entry, Status, load_sweep
 from training_helpers import MICRO
 
-# The ladder keeps the checkpoint of step 1 for good: a run that began anew would write it anew.
-COURSE = MICRO.with_changes(steps=40, eval_every=20, checkpoint_every=8, ladder=2)
-FOUR = {"config": "base.json", "seeds": [0, 1], "grid": {"p_mix": [0.3, 0.7]}, "evaluate": {"stop": {"draw": "stop"}}}
+# Log-spaced checkpoints keep that of step 1 for good: a run that began anew would write it anew.
+COURSE = MICRO.with_changes(steps=40, eval_every=20, checkpoint_every=8, log_checkpoints=2)
+STOP = {"mixture_rule": "stop"}
+FOUR = {"config": "base.json", "seeds": [0, 1], "grid": {"p_mix": [0.3, 0.7]}, "evaluate": {"stop": STOP}}
 
 
 def described(folder: Path, description: dict[str, Any]) -> Path:

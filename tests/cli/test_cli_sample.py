@@ -153,7 +153,8 @@ def test_world_options_reach_the_world(lines):
     assert printed("--variables", 30) == made(World(n_variables=30))
     assert printed("--reserved", "none") == made(World(reserved=None))
     assert printed("--reserved", "d") == made(World(reserved="d"))
-    assert printed("--draw", "stop") == made(World(draw="stop"))
+    assert printed("--mixture-rule", "stop") == made(World(mixture_rule="stop"))
+    assert printed("--draw", "stop") == printed("--draw=stop") == made(World(mixture_rule="stop"))  # its former name
 
 
 def test_an_own_table_is_drawn_from_and_told_of(run, tmp_path):
@@ -193,7 +194,7 @@ BAD = {
     "unknown format": (["sample", "--format", "xml"], "'text', 'jsonl', 'npz'"),
     "npz to the screen": (["sample", "--format", "npz"], "--out"),
     "no probability": (["sample", "--p-mix", "2"], "p_mix"),
-    "unknown draw rule": (["sample", "--draw", "often"], "fit, stop, all"),
+    "unknown mixture rule": (["sample", "--mixture-rule", "often"], "'fit', 'stop', 'all'"),
     "unknown reserved variable": (["sample", "--reserved", "z"], "reserved"),
     "too many variables": (["sample", "--variables", "53"], "between 1 and 52"),
     "missing table": (["sample", "--table", "nowhere.csv"], "nowhere.csv"),

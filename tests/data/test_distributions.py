@@ -223,7 +223,7 @@ def _role(row, fact):
 # --- exact laws -----------------------------------------------------------------------------------------------------
 
 TINY = World(("C2", "C3", NON_COMMUTING), n_variables=4, p_mix=0.5)
-PAIR = World(("C2", NON_COMMUTING), n_variables=5, draw="all", reserved="c")
+PAIR = World(("C2", NON_COMMUTING), n_variables=5, mixture_rule="all", reserved="c")
 
 
 def nothing(query):
@@ -291,7 +291,7 @@ def test_conditioning_leaves_the_assignment_uniform(name):
 
 
 def test_reserved_identity_leaves_the_other_variables_uniform():
-    world = World(("C3",), n_variables=4, draw="all", reserved="c")
+    world = World(("C3",), n_variables=4, mixture_rule="all", reserved="c")
     made = sample("holdout_reserved_identity", 6000, 2, seed=53, world=world)
     law = {(2, i, j): 1 / 6 for i, j in product((0, 1, 3), repeat=2) if i != j}
     assert_follows((tuple(int(v) for v in row[:3]) for row in made.assignment), law)

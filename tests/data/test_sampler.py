@@ -37,8 +37,8 @@ WORLDS = {
     "one structure": World(("C6",), p_mix=0.0),
     "own table": World((LEFT_ZERO, "C4"), n_variables=8),
     "no groups": World(("Quasigroup(5,1)", "Semigroup(6,2)", "Monoid(4,0)", "Magma(7,3)"), p_mix=0.8),
-    "all": World(("C3", "D3", "Q8"), n_variables=20, draw="all"),
-    "stop": World(draw="stop", p_mix=0.9),
+    "all": World(("C3", "D3", "Q8"), n_variables=20, mixture_rule="all"),
+    "stop": World(mixture_rule="stop", p_mix=0.9),
     "nothing reserved": World(("C2", "C1"), n_variables=3, reserved=None),
 }
 
@@ -251,11 +251,11 @@ def test_structures_are_drawn_with_their_exact_probabilities(name):
 @pytest.mark.parametrize(
     "world",
     [
-        World(("C3", "C2"), n_variables=5, draw="all"),
-        World(("C2", "C2"), n_variables=4, reserved="c", draw="all"),
-        World((LEFT_ZERO,), n_variables=4, draw="all"),
-        World(("C3",), n_variables=4, reserved=None, draw="all"),
-        World(("Monoid(3,0)", LEFT_ZERO), n_variables=6, draw="all"),
+        World(("C3", "C2"), n_variables=5, mixture_rule="all"),
+        World(("C2", "C2"), n_variables=4, reserved="c", mixture_rule="all"),
+        World((LEFT_ZERO,), n_variables=4, mixture_rule="all"),
+        World(("C3",), n_variables=4, reserved=None, mixture_rule="all"),
+        World(("Monoid(3,0)", LEFT_ZERO), n_variables=6, mixture_rule="all"),
     ],
 )
 def test_assignments_are_uniform_among_the_allowed_ones(world):
@@ -266,7 +266,10 @@ def test_assignments_are_uniform_among_the_allowed_ones(world):
 
 @pytest.mark.parametrize("name", ["C3 and D3", "a magma"])
 def test_facts_are_uniform_over_all_cells_so_a_structure_weighs_its_order_squared(name):
-    world = {"C3 and D3": World(("C3", "D3"), draw="all"), "a magma": World(("Magma(4,1)", "C3"), draw="all")}[name]
+    world = {
+        "C3 and D3": World(("C3", "D3"), mixture_rule="all"),
+        "a magma": World(("Magma(4,1)", "C3"), mixture_rule="all"),
+    }[name]
     made = sample("train", 2000, 20, seed=23, world=world)
     drawn = [cell for _, facts in in_elements(made) for cell in facts]
     assert_follows(drawn, uniform_law(cells(world, (0, 1))))

@@ -42,15 +42,14 @@ from icalgebra.results import Result, write_result
 from icalgebra.statistics import correlation_of_means
 from icalgebra.train import TrainConfig
 from icalgebra.train import train as run_training
-from icalgebra.train.evaluation import closure_hits, seen_members
 
 WORLD = World(("C3", "C4", "D3"), n_variables=10)
 CONFIG = TrainConfig(
     structures=("C3", "C4", "C5"), n_variables=9, n_layers=2, n_heads=2, d_model=16, n_facts=14, batch_size=8,
-    steps=8, warmup=1, log_every=4, eval_every=8, eval_n=8, eval_facts=(), checkpoint_every=0, ladder=3,
+    steps=8, warmup=1, log_every=4, eval_every=8, eval_n=8, eval_facts=(), checkpoint_every=0, log_checkpoints=3,
 )  # fmt: skip
 SIZES = {
-    "closure": {"n": 12, "n_predictive": 6, "n_ladder": 5, "n_facts": 200},
+    "closure": {"n": 12, "n_predictive": 6, "n_per_checkpoint": 5, "n_facts": 200},
     "cancellation": {"n": 10, "n_ablate": 5, "n_facts": 200, "short_facts": 12},
 }
 RUN = {"closure": experiment.run, "cancellation": cancel.run}
@@ -111,13 +110,12 @@ def test_each_set_lies_inside_the_next_and_the_sets_differ() -> None:
 def test_the_last_slot_agrees_with_the_evaluations_of_training() -> None:
     sequences = sample("train", 200, 9, 2)
     seen = c.closure_sets(sequences)["seen"][:, -1]
-    assert (seen == seen_members(sequences)).all()
+    assert (seen == c.seen_members(sequences)[:, -1]).all()
     logits = np.random.default_rng(0).normal(size=(200, 18)) + 3 * np.pad(seen, ((0, 0), (0, 2)))
     logits[:, 16:] = -99.0  # '=' and ',' never win here
-    top_k, top_1 = closure_hits(sequences, logits)
-    assert (c.top_k(logits[:, :16], seen) == top_k).all()
-    assert (c.top_1(logits[:, :16], seen) == top_1).all()
-    assert 0 < top_k.mean() < 1
+    assert (c.top_k(logits[:, :16], seen) == c.top_k(logits, seen)).all()
+    assert (c.top_1(logits[:, :16], seen) == c.top_1(logits, seen)).all()
+    assert 0 < c.top_k(logits, seen).mean() < 1
 
 
 # --- logits made by hand ----------------------------------------------------------------------------------------------
@@ -339,7 +337,7 @@ def test_checkpoints_of_a_run_give_curves_and_a_lone_model_none(
     run_training(CONFIG, tmp_path / "run")
     found = experiment.run(tier="quick", seed=0, loaded=load_with_config(str(tmp_path / "run")), **SIZES["closure"])
     curve = found.curves["training.mass"]
-    assert curve.x == sorted(CONFIG.ladder_steps)
+    assert curve.x == sorted(CONFIG.log_checkpoint_steps)
     asked = sample("holdout", 6, 14, 0, loaded.world, stream="closure/predictive")[:5]
     final = experiment.predictive(load_with_config(str(tmp_path / "run")).model, asked)
     assert curve.y[-1] == pytest.approx(final["mass"].value)
@@ -351,15 +349,15 @@ def test_a_damaged_checkpoint_gives_no_point_of_a_curve(
     tmp_path: Path, loaded: LoadedModel, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A flipped bit of a weight reads well: only its hash tells."""
-    ladder = [tmp_path / f"step_{step:06d}" for step in (1, 2, 4)]
-    for folder in ladder:
+    checkpoints = [tmp_path / f"step_{step:06d}" for step in (1, 2, 4)]
+    for folder in checkpoints:
         write_checkpoint(folder, loaded.model, config={}, trainer=None, step=int(folder.name[5:]))
-    weights = ladder[0] / "model.safetensors"
+    weights = checkpoints[0] / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1] + bytes([weights.read_bytes()[-1] ^ 1]))
     asked = sample("holdout", 4, 14, 0, loaded.world)
-    assert experiment._through_training(replace(loaded, ladder=ladder), asked)["training.mass"].x == [2, 4]
+    assert experiment._through_training(replace(loaded, checkpoints=checkpoints), asked)["training.mass"].x == [2, 4]
     assert "its SHA-256 differs from the manifest's" in capsys.readouterr().err
-    assert experiment._through_training(replace(loaded, ladder=ladder[:2]), asked) == {}
+    assert experiment._through_training(replace(loaded, checkpoints=checkpoints[:2]), asked) == {}
 
 
 def test_every_figure_is_on_the_page(results: dict[str, Result], tmp_path: Path) -> None:

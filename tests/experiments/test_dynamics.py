@@ -30,7 +30,7 @@ from icalgebra.train import TrainConfig, train
 
 CONFIG = TrainConfig(
     structures=("C3", "C4"), n_variables=8, n_layers=2, n_heads=2, d_model=16, n_facts=12, batch_size=8, steps=12,
-    warmup=2, log_every=2, eval_every=0, eval_points=6, eval_n=16, eval_facts=(), checkpoint_every=0, ladder=4,
+    warmup=2, log_every=2, eval_every=0, eval_points=6, eval_n=16, eval_facts=(), checkpoint_every=0, log_checkpoints=4,
 )  # fmt: skip
 ONSETS = {
     "structural": 5, "closure_top_k": 20, "copy": 60, "commute": 90, "identity": 300, "cancel": 320, "associate": 900,
@@ -132,10 +132,10 @@ def test_floors_are_those_of_the_sequences_evaluated(folders: list[Path], result
     assert result.values["floor.token"].value == pytest.approx(tokens)
 
 
-def test_roles_are_scored_at_the_ladder(folders: list[Path]) -> None:
+def test_roles_are_scored_at_the_log_spaced_checkpoints(folders: list[Path]) -> None:
     history = load_training_history(folders[0], 4, 12, 0, "cpu")
     assert history.steps == sorted(CONFIG.evaluation_steps)
-    assert history.roles["copy"].own.x == sorted(CONFIG.ladder_steps)
+    assert history.roles["copy"].own.x == sorted(CONFIG.log_checkpoint_steps)
     assert history.roles["copy"].heads[-1] == history.roles["copy"].head
     assert history.roles["copy"].best.y[-1] == history.roles["copy"].own.y[-1]
     assert all(best >= own for own, best in zip(history.roles["copy"].own.y, history.roles["copy"].best.y))
@@ -146,7 +146,7 @@ def test_a_damaged_checkpoint_is_told_of_and_left_out(
     folders: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """In the folder one stands in: "." is no shipped model."""
-    first, *rest = sorted(CONFIG.ladder_steps)
+    first, *rest = sorted(CONFIG.log_checkpoint_steps)
     shutil.copytree(folders[0], tmp_path / "run")
     monkeypatch.chdir(tmp_path / "run")
     Path(f"checkpoints/step_{first:06d}/manifest.json").unlink()

@@ -96,7 +96,7 @@ ODD: dict[str, dict[str, Any]] = {
     "three variables": {"structures": ("C3",), "n_variables": 3},
     "queries with an identity or a square alone": {"structures": ("C2",), "n_variables": 8},
     "no identity": {"structures": ("Quasigroup(7,0)",)},
-    "every structure at once": {"structures": ("C4", "C5"), "draw": "all"},
+    "every structure at once": {"structures": ("C4", "C5"), "mixture_rule": "all"},
     "more letters than the small ones": {"n_variables": 30},
     "one head": {"n_layers": 1, "n_heads": 1},
     "two heads": {"n_layers": 1},
@@ -191,7 +191,8 @@ def test_family_worlds_fit_the_alphabet() -> None:
     small = family_world(World(("C3",), n_variables=7), "dihedral")
     assert small.structures == ("D3",)
     assert family_world(World(), "cyclic").structures == tuple(f"C{n}" for n in range(3, 11))
-    assert family_world(World(("C3", "C4"), draw="all"), "dihedral").draw == "fit"  # the whole family has no room
+    all_at_once = World(("C3", "C4"), mixture_rule="all")
+    assert family_world(all_at_once, "dihedral").mixture_rule == "fit"  # the whole family has no room
 
 
 def test_the_planted_wrong_answer_is_found_again() -> None:

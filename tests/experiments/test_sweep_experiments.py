@@ -297,7 +297,7 @@ def test_a_real_sweep_of_architectures_comes_to_the_page(tmp_path: Path, monkeyp
 def test_a_real_sweep_of_mixing_comes_to_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # where no results are committed: the page is made sooner
     evaluate = {"own": {}, "p7": {"p_mix": 0.7}}
-    base = COURSE.with_changes(steps=3, ladder=0)
+    base = COURSE.with_changes(steps=3, log_checkpoints=0)
     out = swept(tmp_path, base, {"grid": {"p_mix": [0.0, 1.0]}, "evaluate": evaluate})
     ended("reproduce", "--only", "mixing", "--runs", str(out), "--out", str(tmp_path / "page"), "--device", "cpu")
     result = read_result(tmp_path / "page/results/quick/out/mixing.json")

@@ -13,16 +13,16 @@ from helpers import assert_follows, mixture_law
 from icalgebra.algebra.structures import Structure, structure
 from icalgebra.data.distributions import world_arrays
 from icalgebra.errors import InputError
-from icalgebra.language.world import DRAW_RULES, World
+from icalgebra.language.world import MIXTURE_RULES, World, is_papers_world
 
 WORLDS = {
     "paper": World(),
     "no mixing": World(p_mix=0.0),
     "full mixing": World(p_mix=1.0),
     "with D2": World(d2=True, p_mix=0.5),
-    "stop": World(draw="stop", p_mix=0.5),
-    "stop, full mixing": World(("C3", "C4", "D3"), draw="stop", p_mix=1.0, n_variables=9),
-    "all": World(("C3", "D3", "C4"), draw="all"),
+    "stop": World(mixture_rule="stop", p_mix=0.5),
+    "stop, full mixing": World(("C3", "C4", "D3"), mixture_rule="stop", p_mix=1.0, n_variables=9),
+    "all": World(("C3", "D3", "C4"), mixture_rule="all"),
     "one": World(("C5",), n_variables=12),
     "tight": World(("C2", "C3", "C6"), n_variables=6, p_mix=0.25),
     "twice the same": World(("C4", "C4", "D3"), n_variables=10, p_mix=0.5),
@@ -41,10 +41,10 @@ def test_mixture_probabilities_equal_an_independent_recursion(world):
 orders = st.lists(st.integers(2, 6), min_size=1, max_size=4)
 
 
-@given(orders, st.integers(6, 11), st.sampled_from([0, 0.25, 0.5, 1]), st.sampled_from(DRAW_RULES))
+@given(orders, st.integers(6, 11), st.sampled_from([0, 0.25, 0.5, 1]), st.sampled_from(MIXTURE_RULES))
 def test_mixture_probabilities_sum_to_one_and_fit_the_alphabet(orders, n_variables, p_mix, draw):
     assume(draw != "all" or sum(orders) <= n_variables)
-    world = World(tuple(f"C{n}" for n in orders), n_variables, float(p_mix), draw=draw)
+    world = World(tuple(f"C{n}" for n in orders), n_variables, float(p_mix), mixture_rule=draw)
     law = world.mixtures()
     assert sum(law.values()) == pytest.approx(1)
     assert all(sum(orders[i] for i in drawn) <= n_variables for drawn in law)
@@ -57,7 +57,7 @@ def simulate(world, rng):
     drawn, room, orders = [], world.n_variables, [len(s.table) for s in world.pool]
     while True:
         fitting = [i for i, order in enumerate(orders) if order <= room]
-        options = fitting if world.draw == "fit" else list(range(len(orders)))
+        options = fitting if world.mixture_rule == "fit" else list(range(len(orders)))
         if not options or (choice := rng.choice(options)) not in fitting:
             return tuple(drawn)
         drawn.append(choice)
@@ -75,7 +75,7 @@ def test_mixture_probabilities_equal_simulation(name):
 
 def test_the_paper_world_is_c3_to_c10_and_d3_to_d5():
     assert [s.name for s in World().pool] == [*(f"C{n}" for n in range(3, 11)), "D3", "D4", "D5"]
-    assert (World().n_variables, World().p_mix, World().reserved, World().draw) == (16, 0.7, "a", "fit")
+    assert (World().n_variables, World().p_mix, World().reserved, World().mixture_rule) == (16, 0.7, "a", "fit")
 
 
 def test_d2_is_added_once_when_asked_for():
@@ -97,7 +97,7 @@ def test_one_draw_of_two_halves_has_the_probabilities_of_pencil_and_paper():
         ({"p_mix": -0.1}, "p_mix"),
         ({"p_mix": 1.5}, "p_mix"),
         ({"p_mix": float("nan")}, "p_mix"),
-        ({"draw": "often"}, "fit, stop, all"),
+        ({"mixture_rule": "often"}, "fit, stop, all"),
         ({"reserved": "q"}, "reserved"),
         ({"reserved": "ab"}, "reserved"),
         ({"reserved": ""}, "reserved"),
@@ -105,7 +105,7 @@ def test_one_draw_of_two_halves_has_the_probabilities_of_pencil_and_paper():
         ({"n_variables": 53}, "n_variables"),
         ({"structures": ()}, "at least one structure"),
         ({"structures": ("C17",)}, "C17 has 17 elements but the alphabet has 16"),
-        ({"structures": ("C6", "D4", "C3"), "draw": "all"}, "17 elements together"),
+        ({"structures": ("C6", "D4", "C3"), "mixture_rule": "all"}, "17 elements together"),
         ({"structures": ("C1", "C3")}, "nothing but an identity"),
         ({"structures": ("C33x",)}, "unknown structure"),
     ],
@@ -148,9 +148,31 @@ def test_an_unknown_key_of_a_world_is_an_error():
         World.from_dict({**World().to_dict(), "colour": "red"})
 
 
+def test_a_world_saved_under_former_names_is_the_same_world():
+    plain = World(mixture_rule="stop").to_dict()
+    old = {"draw" if key == "mixture_rule" else key: value for key, value in plain.items()}
+    assert World.from_dict(old) == World(mixture_rule="stop")
+    with pytest.raises(InputError, match="draw is the former name of mixture_rule"):
+        World.from_dict({**old, "mixture_rule": "fit"})
+
+
+@pytest.mark.parametrize("name", ["draw", "mixture_rule"])
+@pytest.mark.parametrize("part", ["world", "training"])
+def test_the_papers_world_is_known_in_results_of_any_version(part, name):
+    assert is_papers_world({part: {**STATED, name: "fit"}})
+    assert not is_papers_world({part: {**STATED, name: "stop"}})
+
+
+STATED = {key: value for key, value in World().to_dict().items() if key != "mixture_rule"}
+
+
+def test_none_is_reserved_by_the_word_none():
+    assert World(reserved="none") == World(reserved="None") == World(reserved=None)
+
+
 def test_worlds_differ_by_each_of_their_values():
     others = [
-        *(World(p_mix=0.5), World(d2=True), World(reserved=None), World(draw="stop"), World(n_variables=17)),
+        *(World(p_mix=0.5), World(d2=True), World(reserved=None), World(mixture_rule="stop"), World(n_variables=17)),
         World(("C3",)),
         World((structure("C3"),)),
         World((Structure.from_table("C3", np.array([[0, 0], [1, 1]])),)),

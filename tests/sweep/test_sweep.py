@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
@@ -22,6 +23,7 @@ from icalgebra.sweep.local import PROCESSES
 from icalgebra.sweep.outcome import finished, steps_to
 from icalgebra.sweep.table import adopt_table, write_table
 from icalgebra.sweep.task import held, run_entry
+from icalgebra.train import TrainConfig
 from sweep_helpers import COURSE, FOUR, Killer, described, first_checkpoint, four_runs, rows, typed, under_way, wait_for
 
 # --- descriptions ---------------------------------------------------------------------------------------------------
@@ -263,6 +265,46 @@ def test_a_table_of_another_version(whole: Path, tmp_path: Path, change: dict, t
     write_json(tmp_path / "table.json", table)
     adopt_table([entry], tmp_path)
     assert (finished(entry, entry.folder(tmp_path)) is not None) == taken_over
+
+
+FORMER = {"mixture_rule": "draw", "log_checkpoints": "ladder", "keep_checkpoints": "keep"}
+
+
+def with_former_names(values: dict) -> dict:
+    return {FORMER.get(name, name): value for name, value in values.items()}
+
+
+def test_a_sweep_goes_on_from_a_table_with_former_names(whole: Path, tmp_path: Path) -> None:
+    """Neither its description nor its table knows that fields were renamed; the new table does."""
+    description = {**FOUR, "evaluate": {"stop": {"draw": "stop"}}, "fixed": {"ladder": 2}}
+    file, out = described(tmp_path, description), tmp_path / "out"
+    write_json(tmp_path / "base.json", with_former_names(COURSE.to_dict()))
+    table = json.loads((whole / "table.json").read_text())
+    for row in table["runs"]:
+        row["config"], row["evaluate"] = with_former_names(row["config"]), {"stop": {"draw": "stop"}}
+    table["runs"][3]["done"] = False
+    write_json(out / "table.json", table)
+    assert swept(file, out) == 0
+    assert [path.parent.name for path in out.glob("runs/*/metrics.jsonl")] == [table["runs"][3]["id"]]
+    assert rows(out) == rows(whole)
+
+
+def test_ids_do_not_change_with_the_names_of_fields(tmp_path: Path) -> None:
+    changed = COURSE.with_changes(mixture_rule="stop", keep_checkpoints=1, log_checkpoints=3)
+    usual = TrainConfig().to_dict()
+    first = {FORMER.get(key, key): value for key, value in changed.to_dict().items() if value != usual[key]}
+    digest = hashlib.sha256(json.dumps(first, sort_keys=True).encode()).hexdigest()
+    assert Entry(changed, {}).id == digest[:12]
+    line = {"id": digest[:12], "name": "", "config": with_former_names(changed.to_dict()), "evaluate": {}}
+    assert Entry.from_dict(line).config == changed
+
+
+@pytest.mark.parametrize("name", ["mixing", "architecture"])
+def test_the_committed_tables_are_those_of_their_descriptions(name: str, tmp_path: Path) -> None:
+    entries = load_sweep(ROOT / f"sweeps/{name}.toml")
+    write_json(tmp_path / "table.json", json.loads((ROOT / f"sweeps/{name}/table.json").read_text()))
+    adopt_table(entries, tmp_path)
+    assert all(row["done"] for row in sweep_table(entries, tmp_path))
 
 
 def test_the_table_grows_with_every_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ import random
 import socket
 import subprocess
 import sys
+from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,10 +18,13 @@ import pytest
 import torch
 
 from icalgebra import load_model
+from icalgebra.data.dataset import SequenceDataset
 from icalgebra.data.distributions import sample
 from icalgebra.errors import InputError
+from icalgebra.language.world import WORLD_FIELDS, World
+from icalgebra.model.checkpoints import find_checkpoint
 from icalgebra.train import PRESETS, TrainConfig, preset, train
-from icalgebra.train.config import log_spaced
+from icalgebra.train.config import RENAMED, log_spaced
 from icalgebra.train.data import training_batches
 from icalgebra.train.distributed import Ranks
 from icalgebra.train.optimisers import Optimisers
@@ -74,6 +78,8 @@ def test_step_t_reads_its_own_rows_of_the_stream() -> None:
     assert torch.equal(next(training_batches(MICRO, 2, Ranks(), CPU)), made[2])
     shares = [next(training_batches(MICRO, 1, Ranks(rank, 2), CPU)) for rank in range(2)]
     assert torch.equal(torch.cat(shares), made[1])
+    dataset = SequenceDataset("train", MICRO.batch_size, MICRO.n_facts, MICRO.seed, MICRO.world)
+    assert torch.equal(dataset.batch(1), made[1].long())
 
 
 @pytest.mark.parametrize("optimiser", ["muon", "adamw"])
@@ -98,6 +104,55 @@ def test_resuming_a_finished_run_changes_nothing(tmp_path: Path) -> None:
     assert (tmp_path / "run/metrics.jsonl").read_text() == before
 
 
+def with_first_names(config: TrainConfig) -> dict:
+    """The config as versions before the renaming saved it."""
+    first_names = {new: old for old, new in RENAMED.items()}
+    return {first_names.get(name, name): value for name, value in as_saved(config).items()}
+
+
+as_saved = TrainConfig.to_dict
+
+
+@pytest.mark.parametrize("named", ["run and checkpoints", "run", "checkpoints"])
+def test_a_run_of_an_earlier_version_is_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str) -> None:
+    """Its config.json, or its checkpoints (a run that was resumed once has both kinds), have the former names."""
+    config = MICRO.with_changes(mixture_rule="stop", keep_checkpoints=1, log_checkpoints=2)
+    whole = train(config, tmp_path / "whole", device="cpu")
+    with monkeypatch.context() as earlier:
+        if "checkpoints" in named:
+            earlier.setattr(TrainConfig, "to_dict", with_first_names)
+        with pytest.raises(Stopped):
+            train(config, tmp_path / "run", device="cpu", callback=stop_at(5))
+    saved = with_first_names(config) if "run" in named else config.to_dict()
+    (tmp_path / "run/config.json").write_text(json.dumps(saved))
+    assert ("draw" in find_checkpoint(tmp_path / "run").config) == ("checkpoints" in named)
+    resumed = train(resume=tmp_path / "run", device="cpu")
+    assert resumed.config == config
+    assert same_weights(whole.model, resumed.model)
+    assert records(tmp_path / "run") == records(tmp_path / "whole")
+    assert checkpoint_names(tmp_path / "run") == checkpoint_names(tmp_path / "whole")
+
+
+def test_configs_with_former_names_mean_the_same() -> None:
+    config = MICRO.with_changes(draw="stop", ladder=4, keep=3)
+    assert (config.mixture_rule, config.log_checkpoints, config.keep_checkpoints) == ("stop", 4, 3)
+    old = with_first_names(config)
+    assert {"draw", "ladder", "keep"} <= set(old)
+    assert TrainConfig.from_dict(old) == config
+    assert config.matches(old)
+    assert not MICRO.matches(old)
+    with pytest.raises(InputError, match="draw is the former name of mixture_rule"):
+        TrainConfig.from_dict({**old, "mixture_rule": "fit"})
+
+
+def test_the_world_of_a_config_has_the_worlds_defaults() -> None:
+    assert TrainConfig().world == World()
+    for name, item in WORLD_FIELDS.items():
+        (own,) = [field for field in fields(TrainConfig) if field.name == name]
+        assert (own.default, own.metadata) == (item.default, item.metadata)
+    assert TrainConfig(reserved="None").world == World(reserved=None)
+
+
 @pytest.mark.parametrize("last, n", [(3000, 64), (8, 3), (5, 5), (4, 9), (100_000, 2), (7, 1), (7, 0)])
 def test_log_spaced_steps_are_all_different_and_even(last: int, n: int) -> None:
     steps = log_spaced(last, n)
@@ -114,12 +169,12 @@ def test_log_spaced_evaluations_come_beside_the_regular_ones(tmp_path: Path) -> 
     assert [r["step"] for r in records(tmp_path / "a") if r["kind"] == "evaluation"] == [1, 3, 4, 8, 9]
 
 
-def test_last_best_and_ladder_are_kept(tmp_path: Path) -> None:
-    config = MICRO.with_changes(steps=8, eval_every=1, checkpoint_every=1, keep=2, ladder=3)
+def test_last_best_and_log_spaced_checkpoints_are_kept(tmp_path: Path) -> None:
+    config = MICRO.with_changes(steps=8, eval_every=1, checkpoint_every=1, keep_checkpoints=2, log_checkpoints=3)
     train(config, tmp_path / "run", device="cpu")
     scores = {record["step"]: record["holdout"] for record in records(tmp_path / "run") if "holdout" in record}
     kept = {int(name.removeprefix("step_")) for name in checkpoint_names(tmp_path / "run")}
-    assert config.ladder_steps == {1, 3, 8}
+    assert config.log_checkpoint_steps == {1, 3, 8}
     assert {1, 3, 7, 8} <= kept
     assert max(scores.values()) in [scores[step] for step in kept]
     assert len(kept) <= 5
@@ -211,7 +266,7 @@ def test_muon_takes_the_blocks_matrices_and_nothing_else() -> None:
 
 
 def test_training_needs_torch_numpy_numba_and_safetensors_alone() -> None:
-    absent = "tyro", "rich", "jaxtyping", "sklearn", "matplotlib", "jinja2"
+    absent = "tyro", "rich", "jaxtyping", "sklearn", "scipy", "matplotlib", "jinja2"
     program = f"import sys; sys.modules.update(dict.fromkeys({absent})); import icalgebra.train"
     subprocess.run([sys.executable, "-c", program], check=True)
 

@@ -146,7 +146,7 @@ def test_a_full_disk_ends_in_one_line_and_the_run_goes_on_later(tmp_path: Path, 
 
 
 def test_a_loss_that_is_no_number_ends_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    small = ["--d-model", "16", "--n-facts", "8", "--batch-size", "4", "--eval-n", "4", "--eval-facts", "4"]
+    small = ["--d-model", "16", "--facts", "8", "--batch-size", "4", "--eval-n", "4", "--eval-facts", "4"]
     course = ["--steps", "9", "--warmup", "3", "--log-every", "1", "--checkpoint-every", "1"]
     course += ["--lr", "1e38", "--muon-lr", "1e30"]
     arguments = ["tiny", "--out", str(tmp_path / "run"), *small, *course]

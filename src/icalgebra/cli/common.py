@@ -17,9 +17,11 @@ from icalgebra.algebra.structures import Structure, split_names
 from icalgebra.algebra.table_files import load_structure
 from icalgebra.atomic_files import atomic_path, read_text
 from icalgebra.errors import InputError
-from icalgebra.language.world import PAPER_STRUCTURES, World
+from icalgebra.language.world import WORLD_FIELDS, MixtureRule, World
 
 T = TypeVar("T")
+PAPER = World()
+OPTION_NAMES = {"n_variables": "variables", "n_facts": "facts"}  # where an option is called otherwise than the field
 
 
 def unless_told(metavar: str) -> Any:
@@ -33,24 +35,24 @@ MaybeInt = Annotated[int | None, unless_told("INT")]
 ModelName = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[MODEL]")]
 
 
+def world_arg(name: str, **shown: Any) -> Any:
+    """A field of the world as an option, with the help that it has there."""
+    help = WORLD_FIELDS[name].metadata["help"]
+    return tyro.conf.arg(name=OPTION_NAMES.get(name, name), help=f"{help[0].upper()}{help[1:]}.", **shown)
+
+
 @dataclass(frozen=True)
 class WorldOptions:
     """The world the sequences come from; the paper's unless told otherwise. Commands inherit these."""
 
-    structures: MaybeText = None
-    """Comma-separated names: C6,D4,Q8,C4xC2,SmallGroup(16,3),Quasigroup(8,0)."""
+    structures: Annotated[str | None, world_arg("structures", metavar="NAME,…", help_behavior_hint="")] = None
     table: MaybePath = None
     """A Cayley table of your own (CSV or JSON), added to --structures or used alone."""
-    variables: int = 16
-    """How many variables the alphabet has (at most 52)."""
-    p_mix: float = 0.7
-    """The probability of drawing one more structure."""
-    d2: bool = False
-    """Draw D2 as well, as the released code does."""
-    reserved: str = "a"
-    """The variable that is never an identity, or 'none'."""
-    draw: str = "fit"
-    """How structures are drawn: fit, stop or all."""
+    n_variables: Annotated[int, world_arg("n_variables")] = PAPER.n_variables
+    p_mix: Annotated[float, world_arg("p_mix")] = PAPER.p_mix
+    d2: Annotated[bool, world_arg("d2")] = PAPER.d2
+    reserved: Annotated[str, world_arg("reserved")] = str(PAPER.reserved)
+    mixture_rule: Annotated[MixtureRule, world_arg("mixture_rule")] = PAPER.mixture_rule
 
     def world(self) -> World:
         chosen: tuple[str | Structure, ...] = split_names(self.structures or "")
@@ -58,14 +60,8 @@ class WorldOptions:
             raise InputError("--structures names no structure")
         if self.table is not None:
             chosen += (read_table(self.table),)
-        return World(
-            structures=chosen or PAPER_STRUCTURES,
-            n_variables=self.variables,
-            p_mix=self.p_mix,
-            d2=self.d2,
-            reserved=None if self.reserved.lower() == "none" else self.reserved,
-            draw=self.draw,  # type: ignore[arg-type]  # World checks it
-        )
+        given = {name: getattr(self, name) for name in WORLD_FIELDS}
+        return World(**given | {"structures": chosen or PAPER.structures})
 
 
 def read_table(path: Path) -> Structure:

@@ -35,6 +35,15 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 
 
+# Options by the names they had up to 0.1; they are understood for one release more.
+RENAMED = {
+    "--draw": "--mixture-rule",
+    "--ladder": "--log-checkpoints",
+    "--n-facts": "--facts",
+    "--n-variables": "--variables",
+}
+
+
 def main(arguments: list[str] | None = None) -> None:
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
@@ -86,6 +95,8 @@ def _run(arguments: list[str]) -> int:
 
 def _parse(command: type, name: str, arguments: list[str]) -> Any:
     """Options to the command's dataclass; tyro's boxed complaint becomes one line."""
+    words = [word.partition("=") for word in arguments]
+    arguments = [RENAMED.get(option, option) + equals + value for option, equals, value in words]
     complaint = io.StringIO()
     try:
         with contextlib.redirect_stderr(complaint):

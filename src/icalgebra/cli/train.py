@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 import tyro
 
 from icalgebra.algebra.structures import split_names
-from icalgebra.cli.common import MaybePath, MaybeText, read_table
+from icalgebra.cli.common import OPTION_NAMES, MaybePath, MaybeText, read_table
 from icalgebra.errors import InputError
 from icalgebra.train import TrainConfig, preset, train
 from icalgebra.train.loop import TrainResult
@@ -23,7 +23,9 @@ def _overrides() -> type:
     hints = get_type_hints(TrainConfig)
 
     def left_alone(name: str, help: str) -> tuple[str, Any, Any]:
-        shown = tyro.conf.arg(help=help, metavar=_metavar(hints[name]), help_behavior_hint="")
+        shown = tyro.conf.arg(
+            name=OPTION_NAMES.get(name, name), help=help, metavar=_metavar(hints[name]), help_behavior_hint=""
+        )
         return name, Annotated[hints[name] | None, shown], field(default=None)
 
     options = [left_alone(item.name, item.metadata["help"]) for item in fields(TrainConfig)]

@@ -1,4 +1,4 @@
-"""A torch dataset over any distribution, for users with their own trainers."""
+"""The rows of a training step, and a torch dataset over any distribution for users with their own trainers."""
 
 from __future__ import annotations
 
@@ -11,6 +11,24 @@ from torch.utils.data import IterableDataset, get_worker_info
 from icalgebra.data.distributions import check_request, sample
 from icalgebra.errors import InputError
 from icalgebra.language.world import World
+
+
+def step_rows(
+    name: str,
+    step: int,
+    batch_size: int,
+    n_facts: int,
+    seed: int,
+    world: World,
+    *,
+    stream: str | None = None,
+    rank: int = 0,
+    n_ranks: int = 1,
+) -> torch.Tensor:
+    """This rank's share of rows t·B … t·B+B−1 of a stream, for step t and batches of B rows: uint8 [B / ranks, 5k]."""
+    share = batch_size // n_ranks
+    start = step * batch_size + rank * share
+    return torch.from_numpy(sample(name, share, n_facts, seed, world, stream=stream, start=start).tokens)
 
 
 class SequenceDataset(IterableDataset[torch.Tensor]):
@@ -43,10 +61,10 @@ class SequenceDataset(IterableDataset[torch.Tensor]):
 
     def batch(self, step: int) -> torch.Tensor:
         """This rank's rows of batch `step`."""
-        share = self.batch_size // self.n_ranks
-        start = step * self.batch_size + self.rank * share
-        rows = sample(self.name, share, self.n_facts, self.seed, self.world, stream=self.stream, start=start)
-        return torch.from_numpy(rows.tokens).long()
+        return step_rows(
+            self.name, step, self.batch_size, self.n_facts, self.seed, self.world,
+            stream=self.stream, rank=self.rank, n_ranks=self.n_ranks,
+        ).long()  # fmt: skip
 
     def __iter__(self) -> Iterator[torch.Tensor]:
         worker = get_worker_info()

@@ -20,7 +20,7 @@ from icalgebra.data.sampler import DistributionSpec, WorldArrays
 from icalgebra.errors import InputError, unknown
 from icalgebra.language.sequences import Sequences
 from icalgebra.language.vocabulary import FACT_LENGTH
-from icalgebra.language.world import DRAW_RULES, World
+from icalgebra.language.world import MIXTURE_RULES, World
 from icalgebra.randomness import stream_key
 
 CHUNK = 4096  # rows made between two looks at the keyboard
@@ -157,9 +157,9 @@ def world_arrays(world: World) -> WorldArrays:
         tables[i, : orders[i], : orders[i]] = structure.table
     identities = np.array([-1 if structure.identity is None else structure.identity for structure in world.pool])
     latin = np.array([is_latin(structure.table) for structure in world.pool])
-    draw = DRAW_RULES.index(world.draw)
+    rule = MIXTURE_RULES.index(world.mixture_rule)
     return WorldArrays(
-        orders, identities, latin, tables, world.n_variables, world.reserved_id, float(world.p_mix), draw
+        orders, identities, latin, tables, world.n_variables, world.reserved_id, float(world.p_mix), rule
     )
 
 

@@ -28,8 +28,8 @@ PLANT_NOTHING, PLANT_CANCEL, PLANT_ASSOCIATE = range(3)
 ANY_CONTEXT, SHOWS_PAIR, SHOWS_REVERSE, REVEALS_IDENTITY, NOT_BY_IDENTITY_OR_CANCEL = range(5)
 # How elements are assigned to variables.
 SHUFFLED, RESERVED_IDENTITY, UNSHUFFLED = range(3)
-# The draw rule of the world.
-DRAW_FIT, DRAW_STOP, DRAW_ALL = range(3)
+# The world's rule for drawing structures, in the order of MIXTURE_RULES.
+MIX_FIT, MIX_STOP, MIX_ALL = range(3)
 
 MOST_ATTEMPTS = 1_000_000
 
@@ -61,20 +61,20 @@ class WorldArrays(NamedTuple):
     n_variables: int
     reserved: int
     p_mix: float
-    draw: int
+    mixture_rule: int
 
 
 @njit(cache=True)
 def draw_mixture(state, world, only_one, slots):
     """Draw the structures into `slots`; how many there are comes back."""
     n_structures = len(world.orders)
-    if world.draw == DRAW_ALL and not only_one:
+    if world.mixture_rule == MIX_ALL and not only_one:
         for i in range(n_structures):
             slots[i] = i
         return n_structures
     count, room = 0, world.n_variables
     while True:
-        if world.draw == DRAW_FIT:
+        if world.mixture_rule == MIX_FIT:
             fitting = 0
             for i in range(n_structures):
                 fitting += world.orders[i] <= room

@@ -1,15 +1,16 @@
 """World: the generative process of sequences, as one frozen value.
 
-1. Draw an ordered list of structures that fit in the alphabet together (the draw rule below).
+1. Draw an ordered list of structures that fit in the alphabet together (the mixture rule below).
 2. Assign their elements to distinct variables, uniformly, with no identity on the reserved variable.
 3. Draw facts uniformly over all cells of all tables, so a structure weighs its order squared.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -18,28 +19,37 @@ from icalgebra.errors import InputError, unknown
 from icalgebra.language.vocabulary import Vocabulary
 
 PAPER_STRUCTURES = ("C3", "C4", "C5", "C6", "C7", "C8", "C9", "C10", "D3", "D4", "D5")
-DRAW_RULES = ("fit", "stop", "all")
+MixtureRule = Literal["fit", "stop", "all"]
+MIXTURE_RULES: tuple[MixtureRule, ...] = get_args(MixtureRule)
+RENAMED = {"draw": "mixture_rule"}  # fields by the names under which earlier versions saved them
+
+
+def option(default: Any, help: str) -> Any:
+    """A field with its default and a line of help, which command lines show."""
+    return field(default=default, metadata={"help": help})
 
 
 @dataclass(frozen=True)
 class World:
-    """The paper's world unless told otherwise.
+    """The paper's world unless told otherwise. Training configs and command lines take defaults and help from here.
 
-    structures  names, or Structure values of the user's own
-    p_mix       after each drawn structure another one is drawn with this probability
-    d2          the released code also draws D2, the text does not: True adds it
-    reserved    the variable that is never an identity, or None
-    draw        fit: uniformly among the structures that still fit, until none does (the released code)
-                stop: uniformly among all, ending at the first that does not fit
-                all: every listed structure once, in order; p_mix plays no part
+    structures    names, or Structure values of the user's own
+    d2            the released code also draws D2, the text does not: True adds it
+    mixture_rule  fit: uniformly among the structures that still fit, until none does (the released code)
+                  stop: uniformly among all, ending at the first that does not fit
+                  all: every listed structure once, in order; p_mix plays no part
     """
 
-    structures: tuple[str | Structure, ...] = PAPER_STRUCTURES
-    n_variables: int = 16
-    p_mix: float = 0.7
-    d2: bool = False
-    reserved: str | None = "a"
-    draw: Literal["fit", "stop", "all"] = "fit"
+    structures: tuple[str | Structure, ...] = option(
+        PAPER_STRUCTURES, "the structures that can be drawn, by name: C6 D4 Q8 C4xC2 SmallGroup(16,3) Quasigroup(8,0)"
+    )
+    n_variables: int = option(16, "size of the alphabet, at most 52")
+    p_mix: float = option(0.7, "probability of drawing one more structure")
+    d2: bool = option(False, "draw D2 as well, as the released code does")
+    reserved: str | None = option("a", "the variable that is never an identity, or 'none'")
+    mixture_rule: MixtureRule = option(  # noqa: RUF009 (behind the name is a Literal)
+        "fit", "fit: draw among the structures that still fit; stop: end at the first that does not; all: every one"
+    )
     vocabulary: Vocabulary = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -48,8 +58,10 @@ class World:
         object.__setattr__(self, "vocabulary", Vocabulary(self.n_variables))
         if not 0.0 <= self.p_mix <= 1.0:
             raise InputError(f"p_mix is a probability, not {self.p_mix}")
-        if self.draw not in DRAW_RULES:
-            raise InputError(f"draw must be one of {', '.join(DRAW_RULES)}, not {self.draw!r}")
+        if self.mixture_rule not in MIXTURE_RULES:
+            raise InputError(f"mixture_rule must be one of {', '.join(MIXTURE_RULES)}, not {self.mixture_rule!r}")
+        if self.reserved is not None and self.reserved.lower() == "none":  # as configs and command lines write it
+            object.__setattr__(self, "reserved", None)
         if self.reserved is not None and (len(self.reserved) != 1 or self.reserved not in self.vocabulary.variables):
             raise InputError(f"reserved must be one of {self.vocabulary.variables}, not {self.reserved!r}")
         self._check_sizes()
@@ -64,7 +76,7 @@ class World:
                 f"give it at least {largest.order}"
             )
         total = sum(s.order for s in self.pool)
-        if self.draw == "all" and total > self.n_variables:
+        if self.mixture_rule == "all" and total > self.n_variables:
             raise InputError(
                 f"the structures {', '.join(s.name for s in self.pool)} have {total} elements together but the "
                 f"alphabet has {self.n_variables} variables; give it at least {total}"
@@ -90,11 +102,11 @@ class World:
     @cached_property
     def max_mixture(self) -> int:
         """The most structures one sequence can hold."""
-        return len(self.pool) if self.draw == "all" else self.n_variables // min(s.order for s in self.pool)
+        return len(self.pool) if self.mixture_rule == "all" else self.n_variables // min(s.order for s in self.pool)
 
     def mixtures(self) -> dict[tuple[int, ...], float]:
         """Every ordered list of structures (as places in the pool) with its exact probability."""
-        if self.draw == "all":
+        if self.mixture_rule == "all":
             return {tuple(range(len(self.pool))): 1.0}
         found: dict[tuple[int, ...], float] = {}
         self._extend((), self.n_variables, 1.0, found)
@@ -103,7 +115,7 @@ class World:
     def _extend(self, drawn: tuple[int, ...], room: int, p: float, found: dict[tuple[int, ...], float]) -> None:
         """Distribute the probability p of going on from `drawn` over its continuations."""
         fitting = [i for i, s in enumerate(self.pool) if s.order <= room]
-        choices = len(fitting) if self.draw == "fit" else len(self.pool)
+        choices = len(fitting) if self.mixture_rule == "fit" else len(self.pool)
         ends = 1.0 if not fitting else (choices - len(fitting)) / choices
         if ends and p:
             found[drawn] = found.get(drawn, 0.0) + p * ends
@@ -120,13 +132,24 @@ class World:
 
     @staticmethod
     def from_dict(values: dict[str, Any]) -> World:
-        """What to_dict gave; an unknown key is an error."""
-        known = [item.name for item in fields(World) if item.init]
+        """What to_dict gave, in this version or an earlier one; an unknown key is an error."""
+        values = current_names(values)
         for key in values:
-            if key not in known:
-                raise unknown("field of a world", key, known)
+            if key not in WORLD_FIELDS:
+                raise unknown("field of a world", key, WORLD_FIELDS)
         items = tuple(_structure(item) for item in values.get("structures", PAPER_STRUCTURES))
         return World(**{**values, "structures": items})
+
+
+WORLD_FIELDS = {item.name: item for item in fields(World) if item.init}
+
+
+def current_names(values: Mapping[str, Any], renamed: Mapping[str, str] = RENAMED) -> dict[str, Any]:
+    """Saved fields under the names they have today; one that is given under both its names is an error."""
+    for old, new in renamed.items():
+        if old in values and new in values:
+            raise InputError(f"{old} is the former name of {new}; give one of them")
+    return {renamed.get(name, name): value for name, value in values.items()}
 
 
 def is_papers_world(config: dict[str, Any]) -> bool:
@@ -134,7 +157,7 @@ def is_papers_world(config: dict[str, Any]) -> bool:
 
     Results about data alone state no world, and a sweep does not state what it varies: neither is another world.
     """
-    stated = config.get("world", config.get("training", {}))
+    stated = current_names(config.get("world", config.get("training", {})))
     papers = World().to_dict()
     alike = sorted(map(str, stated.get("structures", papers["structures"]))) == sorted(papers["structures"])
     return alike and all(stated.get(key, papers[key]) == papers[key] for key in papers if key != "structures")

@@ -44,7 +44,7 @@ class OracleArrays(NamedTuple):
 
 def multisets(world: World) -> dict[Multiset, float]:
     """Every multiset that can be drawn and every part of one, with its probability; parts come first."""
-    if world.draw == "all":
+    if world.mixture_rule == "all":
         return _parts_of(tuple(range(len(world.pool))))
     orders = [structure.order for structure in world.pool]
     found: dict[Multiset, float] = {(): 0.0}
@@ -54,7 +54,7 @@ def multisets(world: World) -> dict[Multiset, float]:
         for drawn, p in continued.items():
             room = world.n_variables - sum(orders[i] for i in drawn)
             fitting = [i for i, order in enumerate(orders) if order <= room]
-            choices = len(fitting) if world.draw == "fit" else len(orders)
+            choices = len(fitting) if world.mixture_rule == "fit" else len(orders)
             found[drawn] += p * (1.0 if not fitting else 1 - len(fitting) / choices)
             for i in fitting:
                 longer = tuple(sorted((*drawn, i)))

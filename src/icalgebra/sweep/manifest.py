@@ -11,12 +11,14 @@ from typing import Any
 
 from icalgebra.atomic_files import write_text
 from icalgebra.errors import InputError, unknown
-from icalgebra.train.config import TrainConfig
+from icalgebra.language.world import WORLD_FIELDS, current_names
+from icalgebra.train.config import RENAMED, TrainConfig
 
 MANIFEST = "manifest.jsonl"
 LINE = ("id", "name", "config", "evaluate")
 # What an evaluation of a finished model may change. The alphabet is the model's own.
-EVALUATION_FIELDS = ("structures", "p_mix", "d2", "reserved", "draw", "n_facts", "seed", "eval_n", "eval_facts")
+EVALUATION_FIELDS = (*(f for f in WORLD_FIELDS if f != "n_variables"), "n_facts", "seed", "eval_n", "eval_facts")
+FIRST_NAMES = {new: old for old, new in RENAMED.items()}
 
 Changes = dict[str, Any]
 
@@ -30,20 +32,20 @@ class Entry:
     name: str = ""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "evaluate", current_evaluations(self.evaluate))
         self.evaluation_configs  # noqa: B018 (checks what it is given)
 
     @cached_property
     def id(self) -> str:
-        """Of what differs from the defaults: a field that a later version adds leaves finished runs what they are."""
-        usual = TrainConfig().to_dict()
-        differing = {field: value for field, value in self.config.to_dict().items() if value != usual[field]}
+        """A hash of what differs from the defaults, under the names that fields had first: a finished run keeps its id
+        when a later version adds or renames a field."""
+        usual, own = TrainConfig().to_dict(), self.config.to_dict()
+        differing = {FIRST_NAMES.get(field, field): own[field] for field in own if own[field] != usual[field]}
         frozen = json.dumps(differing, sort_keys=True)
         return hashlib.sha256(frozen.encode()).hexdigest()[:12]
 
     @cached_property
     def evaluation_configs(self) -> dict[str, TrainConfig]:
-        if not isinstance(self.evaluate, dict) or not all(isinstance(item, dict) for item in self.evaluate.values()):
-            raise InputError(f"evaluate must be a table of tables of fields, not {self.evaluate!r}")
         for changes in self.evaluate.values():
             for field in changes:
                 if field not in EVALUATION_FIELDS:
@@ -65,6 +67,13 @@ class Entry:
         if entry.id != values["id"]:
             raise InputError(f"its config was changed: {values['id']} is not its id")
         return entry
+
+
+def current_evaluations(evaluate: Any) -> dict[str, Changes]:
+    """The further evaluations of a run, their fields under the names they have today."""
+    if not isinstance(evaluate, dict) or not all(isinstance(changes, dict) for changes in evaluate.values()):
+        raise InputError(f"evaluate must be a table of tables of fields, not {evaluate!r}")
+    return {name: current_names(changes, RENAMED) for name, changes in evaluate.items()}
 
 
 def distinct(entries: list[Entry]) -> list[Entry]:

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from icalgebra.atomic_files import write_json
+from icalgebra.errors import InputError
 from icalgebra.statistics import Estimate, proportion
-from icalgebra.sweep.manifest import Entry
+from icalgebra.sweep.manifest import Entry, current_evaluations
 from icalgebra.train.distributed import device_name
 from icalgebra.train.evaluation import is_share
 from icalgebra.train.loop import Record, TrainResult
@@ -65,8 +66,12 @@ def adopt(entry: Entry, row: Outcome, folder: Path) -> None:
 
 def _is_about(told: Outcome, entry: Entry) -> bool:
     """The id says what differs from the defaults. Another version may have had others: so the whole config counts."""
-    same = (told.get("id"), told.get("evaluate")) == (entry.id, entry.evaluate)
-    return same and entry.config.matches(told.get("config"))
+    if told.get("id") != entry.id or not entry.config.matches(told.get("config")):
+        return False
+    try:
+        return current_evaluations(told.get("evaluate")) == entry.evaluate
+    except InputError:
+        return False
 
 
 def final_values(record: Record, n: int) -> dict[str, dict[str, float | int]]:

@@ -28,7 +28,10 @@ def sweep_table(entries: list[Entry], out: Path) -> list[dict[str, Any]]:
 def _row(entry: Entry, fields: list[str], outcome: dict[str, Any] | None) -> dict[str, Any]:
     config = entry.config.to_dict()
     row = {"id": entry.id, "name": entry.name, "varies": {field: config[field] for field in fields}, "config": config}
-    return {**row, "done": outcome is not None, **(outcome or {})}
+    if outcome is None:
+        return {**row, "done": False}
+    # An outcome of an earlier version may have fewer fields, or other names for them: all rows tell theirs alike.
+    return {**row, "done": True, **outcome, "config": config, "evaluate": entry.evaluate}
 
 
 def write_table(name: str, entries: list[Entry], out: Path) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -11,12 +11,17 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from icalgebra.atomic_files import read_json
 from icalgebra.errors import InputError, unknown
 from icalgebra.language.vocabulary import FACT_LENGTH
-from icalgebra.language.world import PAPER_STRUCTURES, World
+from icalgebra.language.world import RENAMED as RENAMED_IN_WORLD
+from icalgebra.language.world import WORLD_FIELDS, MixtureRule, World, current_names, option
 from icalgebra.model.transformer import ModelConfig
 
+# Fields by the names under which earlier versions saved them: run folders, checkpoints and sweeps keep them.
+RENAMED = {**RENAMED_IN_WORLD, "ladder": "log_checkpoints", "keep": "keep_checkpoints"}
 
-def option(default: Any, help: str) -> Any:
-    return field(default=default, metadata={"help": help})
+
+def world_option(name: str) -> Any:
+    """A field of the world, with the default and the help that it has there."""
+    return option(WORLD_FIELDS[name].default, WORLD_FIELDS[name].metadata["help"])
 
 
 @dataclass(frozen=True)
@@ -24,12 +29,12 @@ class TrainConfig:
     """World, model, data, optimisation and measurement of one run; fields are the options of `icalgebra train`."""
 
     # the world
-    structures: tuple[str, ...] = option(PAPER_STRUCTURES, "names of the structures that can be drawn")
-    n_variables: int = option(16, "size of the alphabet")
-    p_mix: float = option(0.7, "probability of drawing one more structure")
-    d2: bool = option(False, "draw D2 as well")
-    reserved: str = option("a", "the variable that is never an identity, or 'none'")
-    draw: Literal["fit", "stop", "all"] = option("fit", "how structures are drawn")
+    structures: tuple[str, ...] = world_option("structures")
+    n_variables: int = world_option("n_variables")
+    p_mix: float = world_option("p_mix")
+    d2: bool = world_option("d2")
+    reserved: str = world_option("reserved")
+    mixture_rule: MixtureRule = world_option("mixture_rule")  # noqa: RUF009 (behind the name is a Literal)
     # the model
     n_layers: int = option(4, "blocks")
     n_heads: int = option(8, "heads a block")
@@ -68,18 +73,18 @@ class TrainConfig:
     eval_n: int = option(512, "sequences an evaluation")
     eval_facts: tuple[int, ...] = option((10, 25, 50, 100), "further numbers of facts for the hold-out accuracy")
     checkpoint_every: int = option(500, "steps between two checkpoints; 0: only the last step")
-    keep: int = option(2, "newest checkpoints kept, beside the best")
-    ladder: int = option(0, "log-spaced checkpoints kept for good")
+    keep_checkpoints: int = option(2, "how many of the newest checkpoints are kept, beside the best")
+    log_checkpoints: int = option(0, "how many checkpoints, log-spaced over the run, are kept for good")
     tracker: Literal["none", "wandb", "trackio", "tensorboard"] = option("none", "where metrics go besides the file")
 
     def __post_init__(self) -> None:
         hints = get_type_hints(TrainConfig)
         for item in fields(self):
             object.__setattr__(self, item.name, _checked(item.name, getattr(self, item.name), hints[item.name]))
-        at_least_one = ("batch_size", "micro_batches", "steps", "log_every", "keep")
+        at_least_one = ("batch_size", "micro_batches", "steps", "log_every", "keep_checkpoints")
         low = [name for name in at_least_one if getattr(self, name) < 1]
         low += [name for name in ("n_facts", "eval_n") if getattr(self, name) < 2]
-        counts = ("eval_every", "eval_points", "checkpoint_every", "ladder", "warmup", "short_steps")
+        counts = ("eval_every", "eval_points", "checkpoint_every", "log_checkpoints", "warmup", "short_steps")
         low += [
             name
             for name in (*counts, "clip", "lr", "muon_lr", "weight_decay", "answer_weight")
@@ -101,12 +106,12 @@ class TrainConfig:
 
     @cached_property
     def world(self) -> World:
-        reserved = None if self.reserved.lower() == "none" else self.reserved
-        return World(self.structures, self.n_variables, self.p_mix, self.d2, reserved, self.draw)
+        return World(**{name: getattr(self, name) for name in WORLD_FIELDS})
 
     @cached_property
-    def ladder_steps(self) -> frozenset[int]:
-        return frozenset(log_spaced(self.steps, self.ladder))
+    def log_checkpoint_steps(self) -> frozenset[int]:
+        """The steps whose checkpoints are kept for good."""
+        return frozenset(log_spaced(self.steps, self.log_checkpoints))
 
     @cached_property
     def evaluation_steps(self) -> frozenset[int]:
@@ -123,16 +128,17 @@ class TrainConfig:
         return self.batch_size * FACT_LENGTH * (short * self.short_facts + (step - short) * self.n_facts)
 
     def with_changes(self, /, **changes: Any) -> TrainConfig:
-        return TrainConfig.from_dict({**self.to_dict(), **changes})
+        return TrainConfig.from_dict({**self.to_dict(), **current_names(changes, RENAMED)})
 
     def to_dict(self) -> dict[str, Any]:
         return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
     @staticmethod
     def from_dict(values: Any) -> TrainConfig:
+        """Plain values, as this version or an earlier one saved them; those left out have their defaults."""
         if not isinstance(values, dict):
             raise InputError(f"a config is an object of fields, not {values!r}")
-        known = [item.name for item in fields(TrainConfig)]
+        known, values = [item.name for item in fields(TrainConfig)], current_names(values, RENAMED)
         for name in values:
             if name not in known:
                 raise unknown("config field", name, known)

@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import torch
 from torch import Tensor
 
-from icalgebra.data.distributions import sample
+from icalgebra.data.dataset import step_rows
 from icalgebra.train.config import TrainConfig
 from icalgebra.train.distributed import Ranks
 
@@ -17,11 +17,11 @@ AHEAD = 2  # batches made before they are asked for
 
 
 def training_rows(config: TrainConfig, step: int, ranks: Ranks) -> Tensor:
-    """This rank's share of rows t·B … t·B+B−1 of the stream `train`, uint8."""
-    share = config.batch_size // ranks.size
-    start = step * config.batch_size + ranks.rank * share
-    rows = sample("train", share, config.facts_at(step), config.seed, config.world, stream="train", start=start)
-    return torch.from_numpy(rows.tokens)
+    """This rank's rows of a step, uint8; the number of facts may change from step to step."""
+    return step_rows(
+        "train", step, config.batch_size, config.facts_at(step), config.seed, config.world,
+        rank=ranks.rank, n_ranks=ranks.size,
+    )  # fmt: skip
 
 
 def training_batches(config: TrainConfig, first_step: int, ranks: Ranks, device: torch.device) -> Iterator[Tensor]:

@@ -124,7 +124,7 @@ class Trainer:
         last = self.step == self.config.steps
         logs = last or _due(self.step, self.config.log_every)
         evaluates = last or _due(self.step, self.config.eval_every) or self.step in self.config.evaluation_steps
-        saves = last or _due(self.step, self.config.checkpoint_every) or self.step in self.config.ladder_steps
+        saves = last or _due(self.step, self.config.checkpoint_every) or self.step in self.config.log_checkpoint_steps
         if not (logs or evaluates or saves):
             return False
         value = self._read(loss)

@@ -120,8 +120,8 @@ class RunFolder:
     def _unkept(self) -> list[Path]:
         folders = by_step(self.checkpoints)
         best = max(folders.values(), key=_score)
-        older = list(folders.items())[: -self.config.keep]
-        return [folder for step, folder in older if folder != best and step not in self.config.ladder_steps]
+        older = list(folders.items())[: -self.config.keep_checkpoints]
+        return [folder for step, folder in older if folder != best and step not in self.config.log_checkpoint_steps]
 
 
 @contextmanager

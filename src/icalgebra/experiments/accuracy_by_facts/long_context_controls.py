@@ -61,7 +61,7 @@ def _repeated(short: Sequences, n_facts: int) -> np.ndarray:
 
 def _in_company(world: World, name: str, n: int, n_facts: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Prompts and answers of sequences of the structure and C8 whose query is about the structure."""
-    both = replace(world, structures=(name, COMPANY), draw="all", d2=False)
+    both = replace(world, structures=(name, COMPANY), mixture_rule="all", d2=False)
     small, large = (structure.order**2 for structure in both.pool)
     # A query falls on a structure in proportion to its cells: draw enough that about 2n are about the small one.
     drawn = sample("holdout", n * (2 + 2 * large // small), n_facts, seed, both, stream=f"decline/{name}/company")

@@ -42,19 +42,23 @@ PAPER_CONTEXT = (
 PAPER_LEFTS = "hb"
 
 
-def run(tier: str, seed: int, loaded: LoadedModel, n: int, n_predictive: int, n_ladder: int, n_facts: int) -> Result:
+def run(
+    tier: str, seed: int, loaded: LoadedModel, n: int, n_predictive: int, n_per_checkpoint: int, n_facts: int
+) -> Result:
     n_facts = loaded.facts(n_facts)
     sequences = sample("train", n, n_facts, seed, loaded.world, stream="closure/train")
     logits, sets = logits_at_every_fact(loaded.model, sequences.tokens, LEFT), c.closure_sets(sequences)
     values = _at_last(logits[:, -1], {name: chosen[:, -1] for name, chosen in sets.items()})
     values |= _at_few(logits, sets)
-    asked = sample("holdout", max(n_predictive, n_ladder), n_facts, seed, loaded.world, stream="closure/predictive")
+    asked = sample(
+        "holdout", max(n_predictive, n_per_checkpoint), n_facts, seed, loaded.world, stream="closure/predictive"
+    )
     values |= {f"predictive.{key}": value for key, value in predictive(loaded.model, asked[:n_predictive]).items()}
     return result_about(
         loaded, "closure", tier, seed,
-        config={"n": n, "n_predictive": n_predictive, "n_ladder": n_ladder, "n_facts": n_facts},
+        config={"n": n, "n_predictive": n_predictive, "n_per_checkpoint": n_per_checkpoint, "n_facts": n_facts},
         values=values,
-        curves=_by_facts(logits, sets) | _through_training(loaded, asked[:n_ladder]),
+        curves=_by_facts(logits, sets) | _through_training(loaded, asked[:n_per_checkpoint]),
         details={"example": _example(loaded, sequences)},
     )  # fmt: skip
 
@@ -151,7 +155,7 @@ def _through_training(loaded: LoadedModel, sequences: Sequences) -> dict[str, Cu
     """One curve per measure over the run's checkpoints; none where there are fewer than two."""
     found = {
         checkpoint.step: predictive(checkpoint.model(loaded.device), sequences)
-        for checkpoint in sound_models(loaded.ladder)
+        for checkpoint in sound_models(loaded.checkpoints)
     }
     if len(found) < 2:
         return {}

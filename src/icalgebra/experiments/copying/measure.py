@@ -149,7 +149,8 @@ def family_world(world: World, family: str) -> World:
             f"copying asks about {family} groups, and none of the paper's fits {world.n_variables} variables; "
             "ask a model with a larger alphabet"
         )
-    return replace(world, structures=tuple(chosen), d2=False, draw="fit" if world.draw == "all" else world.draw)
+    rule = "fit" if world.mixture_rule == "all" else world.mixture_rule
+    return replace(world, structures=tuple(chosen), d2=False, mixture_rule=rule)
 
 
 def _order(name: str) -> int:

@@ -35,7 +35,7 @@ class LoadedModel:
     model: Transformer
     config: TrainConfig
     metrics: list[dict[str, Any]] = field(default_factory=list)  # of its training, where they are known
-    ladder: list[Path] = field(default_factory=list)  # all checkpoints, of a run folder alone
+    checkpoints: list[Path] = field(default_factory=list)  # all checkpoints, of a run folder alone
     source: str = ""
 
     @property
@@ -128,8 +128,8 @@ def load_with_config(source: str = "small", device: str | torch.device = "cpu") 
     """A shipped model's name, a run folder, a checkpoint folder or a file."""
     checkpoint = find_checkpoint(source)
     config = TrainConfig.from_dict(checkpoint.config)
-    ladder = [] if is_shipped(source) else list(by_step(Path(source) / "checkpoints").values())
+    checkpoints = [] if is_shipped(source) else list(by_step(Path(source) / "checkpoints").values())
     # metrics.jsonl stands beside a shipped model's weights, or in the run folder of a checkpoint.
     runs = [RunFolder(folder, config) for folder in (checkpoint.path, *checkpoint.path.parents[:2])]
     metrics = next((run.records() for run in runs if run.metrics.is_file()), [])
-    return LoadedModel(name_of(source), checkpoint.model(device), config, metrics, ladder, source)
+    return LoadedModel(name_of(source), checkpoint.model(device), config, metrics, checkpoints, source)

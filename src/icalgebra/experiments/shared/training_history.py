@@ -73,7 +73,7 @@ def training_history(config: TrainConfig, records: Sequence[Record], scores: Map
 def load_training_history(
     source: str | Path, n: int, n_facts: int, seed: int, device: str | torch.device
 ) -> TrainingHistory:
-    """A run folder, whose checkpoints give the roles (--ladder keeps log-spaced ones), or a shipped model."""
+    """A run folder, whose checkpoints give the roles (--log-checkpoints keeps log-spaced ones), or a shipped model."""
     folder = WEIGHTS / source if is_shipped(str(source)) else Path(source)
     if not (folder / "config.json").is_file() or not (folder / "metrics.jsonl").is_file():
         raise InputError(f"{source} is not a run folder: it needs config.json and metrics.jsonl")
