@@ -77,7 +77,7 @@ def test_a_wrong_character_is_named_with_line_and_column(case, data):
     place = data.draw(st.integers(0, len(text) - 1))
     indent = data.draw(st.integers(0, 3))
     broken = " " * indent + text[:place] + "?" + text[place + 1 :]
-    comma_is_gone = place == 0  # then every slot is read one place further, and the '?' stands where 'left' is due
+    comma_is_gone = place == 0  # then a comma is added in front, and the '?' stands in the left slot
     with pytest.raises(InputError, match=re.escape(f"line 7, column {indent + place + 1}:")) as caught:
         vocabulary.encode(broken, line=7)
     assert "'?'" in str(caught.value)

@@ -53,7 +53,7 @@ def test_mixture_probabilities_sum_to_one_and_fit_the_alphabet(orders, n_variabl
 
 
 def simulate(world, rng):
-    """One draw of structures, told as a story."""
+    """One draw of structures, step by step as the world's docstring says."""
     drawn, room, orders = [], world.n_variables, [len(s.table) for s in world.pool]
     while True:
         fitting = [i for i, order in enumerate(orders) if order <= room]
@@ -118,19 +118,19 @@ def test_a_world_that_cannot_be_is_refused(options, message):
 WITH_TABLE = World(("C3", Structure.from_table("mine", np.array([[0, 0], [1, 1]]))), 52, 0.25, True, None, "stop")
 
 
-UNTOLD = World((Structure("mine", structure("C3").table, None),))  # its identity plays no part
+NO_IDENTITY = World((Structure("mine", structure("C3").table, None),))  # a group, but the world is given no identity
 
 
-def test_an_identity_that_is_not_told_makes_another_world():
-    told = World((Structure("mine", structure("C3").table, 0),))
-    assert told != UNTOLD
-    assert [world_arrays(world).identities.tolist() for world in (told, UNTOLD)] == [[0], [-1]]
-    plain = UNTOLD.to_dict()
+def test_a_structure_without_a_stated_identity_makes_another_world():
+    stated = World((Structure("mine", structure("C3").table, 0),))
+    assert stated != NO_IDENTITY
+    assert [world_arrays(world).identities.tolist() for world in (stated, NO_IDENTITY)] == [[0], [-1]]
+    plain = NO_IDENTITY.to_dict()
     del plain["structures"][0]["identity"]
-    assert World.from_dict(plain) == told, "an identity that is not written down is looked for"
+    assert World.from_dict(plain) == stated, "an identity that is not saved is found from the table"
 
 
-@pytest.mark.parametrize("world", [*WORLDS.values(), WITH_TABLE, UNTOLD])
+@pytest.mark.parametrize("world", [*WORLDS.values(), WITH_TABLE, NO_IDENTITY])
 def test_a_world_survives_json(world):
     back = World.from_dict(json.loads(json.dumps(world.to_dict())))
     assert back == world

@@ -1,7 +1,7 @@
 """Sequences: what a sampler returns, as frozen arrays.
 
-structures  C6 D3        places in world.pool, padded with −1
-assignment  h k c …      element -> variable, the structures' elements one after another, padded with −1
+structures  C6 D3        indices into world.pool, padded with −1
+assignment  h k c …      element -> variable, one structure's elements after the other's, padded with −1
 tokens      ,hk=c,…      uint8 [n, 5k]; the last fact is the query
 """
 
@@ -38,7 +38,7 @@ class Sequences:
 
     @property
     def n_facts(self) -> int:
-        """Facts a sequence, the query included."""
+        """Facts per sequence, the query included."""
         return self.tokens.shape[1] // FACT_LENGTH
 
     @property
@@ -57,22 +57,22 @@ class Sequences:
         return facts_of(self.tokens)
 
     def texts(self) -> list[str]:
-        """As people write them: ,ab=c,de=f."""
+        """As text: ,ab=c,de=f."""
         return self.world.vocabulary.decode(self.tokens)
 
     def __getitem__(self, rows: slice) -> Sequences:
         begin, _, step = rows.indices(len(self))
         if step != 1:
-            raise ValueError("take consecutive rows: a Sequences value is one stretch of a stream")
+            raise ValueError("slice with step 1: a Sequences value holds consecutive rows of a stream")
         parts = {name: getattr(self, name)[rows] for name in ("tokens", "structures", "assignment")}
         return replace(self, **parts, start=self.start + begin)
 
     def structure_names(self, row: int) -> list[str]:
-        """What was drawn for a row, in the order of its variables' assignment."""
+        """The structures drawn for a row, in the order of its assignment."""
         return [self.world.pool[i].name for i in self.structures[row] if i >= 0]
 
     def groups_of_variables(self) -> Int8[np.ndarray, "n N"]:
-        """For every row and variable the place of its structure in that row's list, or −1, [n, N]."""
+        """The index of each variable's structure in its row's list; −1 for a variable of no structure, [n, N]."""
         orders = np.array([s.order for s in self.world.pool] + [0])
         places = np.full((len(self), self.world.n_variables), -1, dtype=np.int8)
         ends = np.cumsum(orders[self.structures], axis=1)
@@ -81,7 +81,7 @@ class Sequences:
         return places
 
     def identity_variables(self) -> Bool[np.ndarray, "n N"]:
-        """For every row and variable whether it stands for the identity of its structure, bool [n, N]."""
+        """Whether each variable stands for the identity of its structure, bool [n, N]."""
         orders = np.array([s.order for s in self.world.pool] + [0])
         identities = np.array([-1 if s.identity is None else s.identity for s in self.world.pool] + [-1])
         found = np.zeros((len(self), self.world.n_variables), dtype=bool)
@@ -93,13 +93,13 @@ class Sequences:
         return found
 
     def identity_queries(self) -> Bool[np.ndarray, " n"]:
-        """For every row whether an operand of its query is the identity, bool [n]."""
+        """Whether an operand of each row's query is an identity, bool [n]."""
         operands = self.facts[:, -1, :2].astype(np.int64)
         left, right = np.take_along_axis(self.identity_variables(), operands, axis=1).T
         return left | right
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """One plain dictionary a sequence, for JSON lines."""
+        """One plain dictionary per sequence, for JSON lines."""
         letters = self.world.vocabulary.variables
         for row, text in enumerate(self.texts()):
             yield {

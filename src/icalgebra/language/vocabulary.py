@@ -18,11 +18,11 @@ from numpy.typing import ArrayLike
 
 from icalgebra.errors import InputError
 
-COMMA, LEFT, RIGHT, EQUALS, ANSWER = range(5)  # offsets of the slots inside a fact
+COMMA, LEFT, RIGHT, EQUALS, ANSWER = range(5)  # offsets of the slots within a fact
 SLOTS = ("comma", "left", "right", "equals", "answer")  # their names, in the same order
-VARIABLE_SLOTS = (LEFT, RIGHT, ANSWER)  # those that hold a variable
+VARIABLE_SLOTS = (LEFT, RIGHT, ANSWER)  # the slots that hold a variable
 FACT_LENGTH = 5
-MECHANISMS = ("copy", "commute", "identity", "cancel", "associate")  # the ways to answer, in the published order
+MECHANISMS = ("copy", "commute", "identity", "cancel", "associate")  # the ways to answer, in the paper's order
 LETTERS = string.ascii_lowercase + string.ascii_uppercase
 MAX_VARIABLES = len(LETTERS)
 
@@ -39,7 +39,7 @@ class Vocabulary:
 
     @property
     def variables(self) -> str:
-        """Their letters, in the order of their tokens: 0 is 'a'."""
+        """The variables' letters, in the order of their tokens: token 0 is 'a'."""
         return LETTERS[: self.n_variables]
 
     @property
@@ -54,12 +54,12 @@ class Vocabulary:
 
     @property
     def size(self) -> int:
-        """How many tokens there are."""
+        """The number of distinct tokens."""
         return self.n_variables + 2
 
     @property
     def characters(self) -> str:
-        """One for each token, in order."""
+        """One character per token, in the order of the tokens."""
         return self.variables + "=,"
 
     @cached_property
@@ -74,9 +74,9 @@ class Vocabulary:
         return [joined[i * length : (i + 1) * length] for i in range(rows.shape[0])]
 
     def encode(self, text: str, *, line: int = 1) -> np.ndarray:
-        """One text to token ids. The leading ',' may be missing, and so may the last fact's answer.
+        """One text to token ids. The leading ',' and the last fact's answer are optional.
 
-        A malformed text raises InputError with the line and the column (both from 1).
+        A malformed text raises InputError, which names the line and the column (both counted from 1).
         """
         stripped = text.strip()
         if not stripped:
@@ -101,29 +101,33 @@ class Vocabulary:
         return ids
 
     def check(self, tokens: np.ndarray) -> None:
-        """Raise InputError where token rows are no beginning of facts: compiled code indexes with variables unasked."""
+        """Raise InputError unless every token fits the slot it stands in; the last fact may be incomplete.
+
+        Compiled solvers index arrays with variables and check no bounds: given tokens of a larger alphabet they once
+        read and wrote outside their arrays.
+        """
         for slot, token in ((COMMA, self.comma), (EQUALS, self.equals)):
             if (tokens[:, slot::FACT_LENGTH] != token).any():
                 mark = self._expected(slot)
                 raise InputError(
-                    f"tokens of another alphabet: with {self.n_variables} variables {mark!r} is {token}, "
-                    f"and a fact has it in place {slot}"
+                    f"tokens of another alphabet: with {self.n_variables} variables {mark!r} is token {token}, "
+                    f"at offset {slot} of every fact"
                 )
         for slot in VARIABLE_SLOTS:
             found = tokens[:, slot::FACT_LENGTH]
             if found.size and not 0 <= found.min() <= found.max() < self.n_variables:
-                raise InputError(f"a fact has a token that is no variable of this world ({self.variables})")
+                raise InputError(f"a fact has a token that is not a variable of this world ({self.variables})")
 
     def rows(self, rows: ArrayLike) -> np.ndarray:
-        """Token rows as an array [n, T], one row or many; InputError where they are not of this alphabet."""
+        """One token row or many as an array [n, T]; InputError if they are not of this alphabet."""
         tokens = np.atleast_2d(np.asarray(rows))
         if tokens.ndim != 2 or not np.issubdtype(tokens.dtype, np.integer):
-            raise InputError(f"token rows are whole numbers [n, T], not {tokens.dtype} {list(tokens.shape)}")
+            raise InputError(f"token rows must be integers [n, T], not {tokens.dtype} {list(tokens.shape)}")
         self.check(tokens)
         return tokens
 
     def prompts(self, rows: ArrayLike) -> np.ndarray:
-        """The same for prompts, [n, 5k−1]: they end in '='."""
+        """One prompt or many as an array [n, 5k−1], checked in the same way; a prompt ends in '='."""
         length = np.shape(rows)[-1] if np.ndim(rows) else 0
         if (length + 1) % FACT_LENGTH:
             raise InputError(f"a prompt is 5k−1 tokens and ends in '=' (…,xy=); these have {length}")

@@ -1,8 +1,8 @@
 """World: the generative process of sequences, as one frozen value.
 
-1. Draw an ordered list of structures that fit in the alphabet together (the mixture rule below).
-2. Assign their elements to distinct variables, uniformly, with no identity on the reserved variable.
-3. Draw facts uniformly over all cells of all tables, so a structure weighs its order squared.
+1. Draw an ordered list of structures that together fit in the alphabet (the mixture rule below).
+2. Assign their elements to distinct variables, uniformly; the reserved variable is never an identity.
+3. Draw facts uniformly over all cells of all tables, so a structure's share of the facts grows as its order squared.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from icalgebra.language.vocabulary import Vocabulary
 PAPER_STRUCTURES = ("C3", "C4", "C5", "C6", "C7", "C8", "C9", "C10", "D3", "D4", "D5")
 MixtureRule = Literal["fit", "stop", "all"]
 MIXTURE_RULES: tuple[MixtureRule, ...] = get_args(MixtureRule)
-RENAMED = {"draw": "mixture_rule"}  # fields by the names under which earlier versions saved them
+RENAMED = {"draw": "mixture_rule"}  # former name -> field, for what earlier versions saved
 
 
 def option(default: Any, help: str) -> Any:
-    """A field with its default and a line of help, which command lines show."""
+    """A field with its default and the help text that command lines show."""
     return field(default=default, metadata={"help": help})
 
 
 @dataclass(frozen=True)
 class World:
-    """The paper's world unless told otherwise. Training configs and command lines take defaults and help from here.
+    """By default the paper's world. Training configs and command lines take their defaults and help from here.
 
-    structures    names, or Structure values of the user's own
-    d2            the released code also draws D2, the text does not: True adds it
+    structures    names, or the user's own Structure values
+    d2            the released code also draws D2, the paper's text does not: True adds it
     mixture_rule  fit: uniformly among the structures that still fit, until none does (the released code)
                   stop: uniformly among all, ending at the first that does not fit
-                  all: every listed structure once, in order; p_mix plays no part
+                  all: every listed structure once, in order; p_mix is ignored
     """
 
     structures: tuple[str | Structure, ...] = option(
@@ -47,14 +47,14 @@ class World:
     p_mix: float = option(0.7, "probability of drawing one more structure")
     d2: bool = option(False, "draw D2 as well, as the released code does")
     reserved: str | None = option("a", "the variable that is never an identity, or 'none'")
-    mixture_rule: MixtureRule = option(  # noqa: RUF009 (behind the name is a Literal)
+    mixture_rule: MixtureRule = option(  # noqa: RUF009 (the name stands for a Literal)
         "fit", "fit: draw among the structures that still fit; stop: end at the first that does not; all: every one"
     )
     vocabulary: Vocabulary = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        alone = isinstance(self.structures, str | Structure)
-        object.__setattr__(self, "structures", (self.structures,) if alone else tuple(self.structures))
+        single = isinstance(self.structures, str | Structure)
+        object.__setattr__(self, "structures", (self.structures,) if single else tuple(self.structures))
         object.__setattr__(self, "vocabulary", Vocabulary(self.n_variables))
         if not 0.0 <= self.p_mix <= 1.0:
             raise InputError(f"p_mix is a probability, not {self.p_mix}")
@@ -85,7 +85,7 @@ class World:
         if self.reserved is not None and smallest.order == 1 and smallest.identity is not None:
             raise InputError(
                 f"{smallest.name} is nothing but an identity, which the reserved variable {self.reserved!r} "
-                "may not be; reserve none"
+                "must not be; set reserved to 'none'"
             )
 
     @cached_property
@@ -101,11 +101,11 @@ class World:
 
     @cached_property
     def max_mixture(self) -> int:
-        """The most structures one sequence can hold."""
+        """The largest number of structures in one sequence."""
         return len(self.pool) if self.mixture_rule == "all" else self.n_variables // min(s.order for s in self.pool)
 
     def mixtures(self) -> dict[tuple[int, ...], float]:
-        """Every ordered list of structures (as places in the pool) with its exact probability."""
+        """Every ordered list of structures (as indices into the pool) with its exact probability."""
         if self.mixture_rule == "all":
             return {tuple(range(len(self.pool))): 1.0}
         found: dict[tuple[int, ...], float] = {}
@@ -113,7 +113,7 @@ class World:
         return found
 
     def _extend(self, drawn: tuple[int, ...], room: int, p: float, found: dict[tuple[int, ...], float]) -> None:
-        """Distribute the probability p of going on from `drawn` over its continuations."""
+        """Distribute p, the probability of drawing another structure after `drawn`, over what can follow."""
         fitting = [i for i, s in enumerate(self.pool) if s.order <= room]
         choices = len(fitting) if self.mixture_rule == "fit" else len(self.pool)
         ends = 1.0 if not fitting else (choices - len(fitting)) / choices
@@ -126,13 +126,13 @@ class World:
                 self._extend(longer, room - self.pool[i].order, each * self.p_mix, found)
 
     def to_dict(self) -> dict[str, Any]:
-        """For configs and results: plain JSON values; own structures carry their table."""
+        """Plain JSON values, for configs and results; the user's own structures are saved with their table."""
         values = {key: value for key, value in asdict(self).items() if key not in ("vocabulary", "structures")}
         return {"structures": [_plain(item) for item in self.structures], **values}
 
     @staticmethod
     def from_dict(values: dict[str, Any]) -> World:
-        """What to_dict gave, in this version or an earlier one; an unknown key is an error."""
+        """The inverse of to_dict, of this version or an earlier one; an unknown key is an error."""
         values = current_names(values)
         for key in values:
             if key not in WORLD_FIELDS:
@@ -145,7 +145,7 @@ WORLD_FIELDS = {item.name: item for item in fields(World) if item.init}
 
 
 def current_names(values: Mapping[str, Any], renamed: Mapping[str, str] = RENAMED) -> dict[str, Any]:
-    """Saved fields under the names they have today; one that is given under both its names is an error."""
+    """Saved fields under their current names; a field given under both names is an error."""
     for old, new in renamed.items():
         if old in values and new in values:
             raise InputError(f"{old} is the former name of {new}; give one of them")
@@ -153,9 +153,11 @@ def current_names(values: Mapping[str, Any], renamed: Mapping[str, str] = RENAME
 
 
 def is_papers_world(config: dict[str, Any]) -> bool:
-    """Whether a result's config describes the paper's world; models of other worlds are shown but not judged.
+    """Whether a result's config describes the paper's world; models of other worlds are shown, but no claim is judged
+    on them.
 
-    Results about data alone state no world, and a sweep does not state what it varies: neither is another world.
+    What a config leaves out counts as the paper's: results about data alone record no world, and a sweep leaves out
+    what it varies.
     """
     stated = current_names(config.get("world", config.get("training", {})))
     papers = World().to_dict()
@@ -170,7 +172,7 @@ def _plain(item: str | Structure) -> str | dict[str, Any]:
 
 
 def _structure(item: str | dict[str, Any]) -> str | Structure:
-    """An identity that is not told is looked for."""
+    """The inverse of _plain. A structure saved without the key "identity" gets the identity of its table."""
     if isinstance(item, str):
         return item
     found = Structure.from_table(item["name"], np.array(item["table"]))
