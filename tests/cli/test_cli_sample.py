@@ -199,7 +199,7 @@ BAD = {
     "too many variables": (["sample", "--variables", "53"], "between 1 and 52"),
     "missing table": (["sample", "--table", "nowhere.csv"], "nowhere.csv"),
     "malformed table": (["sample", "--table", "bad.csv"], "bad.csv: row 2, column 2: '5'"),
-    "impossible": (["sample", "--structures", "C2", "--distribution", "associate"], "turned up"),
+    "impossible": (["sample", "--structures", "C2", "--distribution", "associate"], "was found"),
     "out is a folder": (["sample", "--out", "."], "folder"),
     "out is a named folder": (["sample", "--out", "folder"], "folder"),
     "out under a file": (["sample", "--out", "bad.csv/rows"], "cannot write"),

@@ -386,7 +386,7 @@ def test_what_can_never_be_met_is_refused_with_the_reason(name, n_facts, world, 
     ],
 )
 def test_what_never_turns_up_ends_in_an_error_and_not_in_a_hang(name, n_facts, world):
-    with pytest.raises(InputError, match=f"no {name} sequence of {n_facts} facts turned up"):
+    with pytest.raises(InputError, match=f"no {name} sequence of {n_facts} facts was found"):
         sample(name, 1, n_facts, world=world)
 
 

@@ -56,7 +56,7 @@ class CoverageCommand(WorldOptions):
     def _asked(self) -> Queries:
         if self.queries is not None:
             return self.queries
-        return "every" if self.file or distribution(self.distribution).law.held_out == HOLD_NOTHING else "last"
+        return "every" if self.file or distribution(self.distribution).spec.held_out == HOLD_NOTHING else "last"
 
     def _sampled(self, world: World) -> Coverage:
         check_request(self.distribution, self.facts, world)

@@ -1,4 +1,4 @@
-"""Distributions: laws of sequences. One table, one call.
+"""Named distributions of sequences; `sample()`.
 
 >>> icalgebra.sample("holdout", n=2, n_facts=6, seed=0).texts()
 [',bg=f,…', ',…']
@@ -23,21 +23,21 @@ from icalgebra.language.vocabulary import FACT_LENGTH
 from icalgebra.language.world import MIXTURE_RULES, World
 from icalgebra.randomness import stream_key
 
-CHUNK = 4096  # rows made between two looks at the keyboard
+CHUNK = 4096  # rows per kernel call; Ctrl-C takes effect between two calls
 
 
 @dataclass(frozen=True)
 class Distribution:
-    """A law of sequences, the fewest facts it can be met with, and what it is in one line."""
+    """What the sampler needs to know, the smallest number of facts, and one line that says what it is."""
 
-    law: DistributionSpec
+    spec: DistributionSpec
     min_facts: int
     summary: str
 
 
 _HOLDOUT = s.HOLD_PAIR_AND_REVERSE
-_CANCEL = DistributionSpec(held_out=_HOLDOUT, query=s.NO_IDENTITY, plant=s.PLANT_CANCEL)
-_ASSOCIATE = DistributionSpec(held_out=_HOLDOUT, query=s.NO_IDENTITY, plant=s.PLANT_ASSOCIATE)
+_CANCEL = DistributionSpec(held_out=_HOLDOUT, query=s.NO_IDENTITY, required=s.CANCEL_FACTS)
+_ASSOCIATE = DistributionSpec(held_out=_HOLDOUT, query=s.NO_IDENTITY, required=s.ASSOCIATE_FACTS)
 
 DISTRIBUTIONS: dict[str, Distribution] = {
     "train": Distribution(DistributionSpec(), 1, "every fact drawn independently"),
@@ -52,39 +52,41 @@ DISTRIBUTIONS: dict[str, Distribution] = {
     "holdout_unshuffled": Distribution(
         DistributionSpec(held_out=_HOLDOUT, assignment=s.UNSHUFFLED),
         1,
-        "holdout with the fixed assignment 0 -> a, 1 -> b, … (the released code's evaluation)",
+        "holdout with the fixed assignment 0 -> a, 1 -> b, … (as the released code evaluates)",
     ),
     "copy": Distribution(
-        DistributionSpec(context=s.SHOWS_PAIR), 2, "train, given that the query's pair occurs earlier"
+        DistributionSpec(context=s.SHOWS_PAIR), 2, "train, given that the query occurs in the context"
     ),
     "commute": Distribution(
         DistributionSpec(held_out=s.HOLD_PAIR, query=s.COMMUTING, context=s.SHOWS_REVERSE),
         2,
-        "the pair is held out, its reverse occurs with the same answer",
+        "the query is held out, its reverse occurs with the same answer",
     ),
     "commute_any": Distribution(
         DistributionSpec(held_out=s.HOLD_PAIR, query=s.DISTINCT, context=s.SHOWS_REVERSE),
         2,
-        "the pair is held out, its reverse occurs with any answer",
+        "the query is held out, its reverse occurs with any answer",
     ),
     "identity": Distribution(
         DistributionSpec(held_out=_HOLDOUT, query=s.HAS_IDENTITY, context=s.REVEALS_IDENTITY),
         2,
-        "holdout, given that the query has an identity that an earlier fact reveals",
+        "holdout, given that an operand of the query is an identity that the context reveals",
     ),
     "cancel": Distribution(_CANCEL, 2, "only facts of the query's row and column that leave one candidate"),
-    "cancel_embedded": Distribution(_CANCEL._replace(embedded=1), 2, "the facts of cancel inside a holdout sequence"),
+    "cancel_embedded": Distribution(
+        _CANCEL._replace(embedded=1), 2, "the facts of cancel embedded in a holdout sequence"
+    ),
     "associate": Distribution(_ASSOCIATE, 4, "only the three facts of one associative triple"),
     "associate_embedded": Distribution(
         _ASSOCIATE._replace(embedded=1, context=s.NOT_BY_IDENTITY_OR_CANCEL),
         4,
-        "the facts of associate inside a holdout sequence that identity and cancel do not solve",
+        "the facts of associate embedded in a holdout sequence that identity and cancel do not solve",
     ),
 }
 
 
 def distribution(name: str) -> Distribution:
-    """A distribution by name; an unknown one is an error that suggests the nearest."""
+    """A distribution by name; an unknown name raises InputError, which suggests the nearest."""
     if name not in DISTRIBUTIONS:
         raise unknown("distribution", name, DISTRIBUTIONS)
     return DISTRIBUTIONS[name]
@@ -102,13 +104,13 @@ def sample(
 ) -> Sequences:
     """n sequences of n_facts facts (the query included): rows start … start+n−1 of a stream.
 
-    The stream is named after the distribution unless told otherwise. A request that cannot be met raises InputError.
+    By default the stream has the name of the distribution. A request that cannot be met raises InputError.
     """
     world = world or World()
-    law = distribution(name).law
+    spec = distribution(name).spec
     check_request(name, n_facts, world)
     check_rows(n, start)
-    check_room(n, n_facts)
+    check_memory(n, n_facts)
     stream = name if stream is None else stream
     tokens = np.empty((n, n_facts * FACT_LENGTH), dtype=np.uint8)
     structures = np.empty((n, world.max_mixture), dtype=np.int16)
@@ -116,10 +118,10 @@ def sample(
     key, arrays = stream_key(seed, stream), world_arrays(world)
     for begin in range(0, n, CHUNK):
         part = slice(begin, min(n, begin + CHUNK))
-        made = s.fill_rows(tokens[part], structures[part], assignment[part], key, start + begin, arrays, law)
-        if made < part.stop - begin:
+        n_filled = s.fill_rows(tokens[part], structures[part], assignment[part], key, start + begin, arrays, spec)
+        if n_filled < part.stop - begin:
             raise InputError(
-                f"no {name} sequence of {n_facts} facts turned up in {s.attempts(n_facts):,} draws; "
+                f"no {name} sequence of {n_facts} facts was found in {s.max_attempts(n_facts):,} attempts; "
                 "ask for another number of facts, or for other structures"
             )
     return Sequences(tokens, structures, assignment, world, name, seed, stream, start)
@@ -136,9 +138,9 @@ def batches(
     n: int | None = None,
     start: int = 0,
 ) -> Iterator[Sequences]:
-    """The same rows as `sample`, a batch at a time: n rows, or without end. Memory stays that of one batch."""
+    """The rows of `sample`, one batch at a time: n rows, or endlessly. Only one batch is in memory."""
     if batch_size < 1:
-        raise InputError(f"a batch has at least 1 sequence, not {batch_size}")
+        raise InputError(f"a batch needs at least 1 sequence, not {batch_size}")
     check_rows(n or 0, start)
     end = None if n is None else start + n
     for begin in count(start, batch_size):
@@ -168,29 +170,29 @@ def check_rows(n: int, start: int) -> None:
         raise InputError(f"n and start are counts of rows, not {min(n, start)}")
 
 
-def check_room(n: int, n_facts: int) -> None:
-    """Raise InputError for more tokens than this machine has bytes: numpy's own words for it differ by size."""
-    room = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    if n * n_facts * FACT_LENGTH > room:
+def check_memory(n: int, n_facts: int) -> None:
+    """Raise InputError for more tokens than this machine has bytes; numpy would raise different errors by size."""
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if n * n_facts * FACT_LENGTH > memory:
         raise InputError(
-            f"{n:,} sequences of {n_facts:,} facts do not fit in this machine's memory ({room / 1e9:,.0f} GB); "
+            f"{n:,} sequences of {n_facts:,} facts do not fit in this machine's memory ({memory / 1e9:,.0f} GB); "
             "ask for fewer"
         )
 
 
 def check_request(name: str, n_facts: int, world: World) -> None:
-    """Raise InputError, with the reason, for what could never be met."""
+    """Raise InputError, with the reason, for a request that can never be met."""
     wanted = distribution(name)
     if n_facts < wanted.min_facts:
         raise InputError(f"{name} needs at least {wanted.min_facts} facts, the query included; asked for {n_facts}")
-    check_room(1, n_facts)
-    if wanted.law.assignment == s.RESERVED_IDENTITY and world.reserved is None:
+    check_memory(1, n_facts)
+    if wanted.spec.assignment == s.RESERVED_IDENTITY and world.reserved is None:
         raise InputError(f"{name} needs a reserved variable; this world has none")
     names = ", ".join(structure.name for structure in world.pool)
-    needs_identity = wanted.law.query == s.HAS_IDENTITY or wanted.law.assignment == s.RESERVED_IDENTITY
+    needs_identity = wanted.spec.query == s.HAS_IDENTITY or wanted.spec.assignment == s.RESERVED_IDENTITY
     if needs_identity and all(structure.identity is None for structure in world.pool):
         raise InputError(f"{name} needs a structure with an identity; none of {names} has one")
-    if wanted.law.plant == s.PLANT_CANCEL:
+    if wanted.spec.required == s.CANCEL_FACTS:
         latin = [structure.order for structure in world.pool if is_latin(structure.table)]
         if not latin:
             raise InputError(f"{name} needs a structure with the cancellation law; none of {names} has it")

@@ -1,4 +1,4 @@
-"""Kernels: facts packed into integers, the cells a context is drawn from, and facts as tokens."""
+"""Kernels: facts packed into integers, the cells that a context is drawn from, and facts as tokens."""
 
 from __future__ import annotations
 
@@ -11,16 +11,31 @@ from icalgebra.randomness import GOLDEN, LOW_32, mix
 
 @njit(cache=True, inline="always")
 def packed(left, right, answer):
-    """One fact in one integer: left, right and answer, a byte each."""
+    """One fact as one integer: left, right and answer, one byte each."""
     return np.uint32(left) | (np.uint32(right) << np.uint32(8)) | (np.uint32(answer) << np.uint32(16))
 
 
+@njit(cache=True, inline="always")
+def left_of(fact):
+    return fact & 0xFF
+
+
+@njit(cache=True, inline="always")
+def right_of(fact):
+    return (fact >> 8) & 0xFF
+
+
+@njit(cache=True, inline="always")
+def answer_of(fact):
+    return fact >> 16
+
+
 @njit(cache=True)
-def fill_cells(world, slots, count, variable_of, cells):
-    """All facts of the sequence's tables, in order of structure, left and right element."""
+def fill_cells(world, drawn, count, variable_of, cells):
+    """All facts of the sequence's tables, by structure, left and right element; returns their number."""
     n_cells, offset = 0, 0
     for i in range(count):
-        s = slots[i]
+        s = drawn[i]
         order = world.orders[s]
         for x in range(order):
             left = variable_of[offset + x]
@@ -34,6 +49,7 @@ def fill_cells(world, slots, count, variable_of, cells):
 
 @njit(cache=True)
 def remove_cell(cells, n_cells, fact):
+    """Remove one fact from cells[:n_cells]; returns how many are left."""
     for i in range(n_cells):
         if cells[i] == fact:
             cells[i] = cells[n_cells - 1]
@@ -43,7 +59,11 @@ def remove_cell(cells, n_cells, fact):
 
 @njit(cache=True)
 def draw_from(state, cells, n_cells, context, begin):
-    """Fill context[begin:] with independent uniform choices among cells[:n_cells]; two from each random word."""
+    """Fill context[begin:] with independent uniform choices among cells[:n_cells].
+
+    Each 64-bit random word gives two choices, unbiased as in randomness.below. The generator's state is kept in a local
+    variable during the loop.
+    """
     n = np.uint64(n_cells)
     threshold = (np.uint64(1) << np.uint64(32)) % n
     walk = state[0]
@@ -63,17 +83,12 @@ def draw_from(state, cells, n_cells, context, begin):
 
 
 @njit(cache=True)
-def write_fact(row, place, fact, n_variables):
-    at = place * FACT_LENGTH
-    row[at + COMMA] = n_variables + 1
-    row[at + LEFT] = fact & 0xFF
-    row[at + RIGHT] = (fact >> 8) & 0xFF
-    row[at + EQUALS] = n_variables
-    row[at + ANSWER] = fact >> 16
-
-
-@njit(cache=True)
-def write_row(tokens, context, query, n_variables):
-    for i in range(len(context)):
-        write_fact(tokens, i, context[i], n_variables)
-    write_fact(tokens, len(context), query, n_variables)
+def write_tokens(facts, n_variables, tokens):
+    """Packed facts [k] to tokens [5k]."""
+    for i in range(len(facts)):
+        at = i * FACT_LENGTH
+        tokens[at + COMMA] = n_variables + 1
+        tokens[at + LEFT] = left_of(facts[i])
+        tokens[at + RIGHT] = right_of(facts[i])
+        tokens[at + EQUALS] = n_variables
+        tokens[at + ANSWER] = answer_of(facts[i])
