@@ -85,7 +85,7 @@ def test_closure_asks_for_exactly_the_members_seen_so_far() -> None:
 
 
 def test_the_evaluation_of_training_has_the_closure_of_the_experiment_but_for_the_other_tokens() -> None:
-    """One definition: a random model's logits of ',' and '=' are pushed down, so that they never decide."""
+    """One definition: the logits of ',' and '=' of a random model are pushed down, so that they never win."""
     model, sequences = Transformer(MICRO.model, seed=5).eval(), icalgebra.sample("train", 60, 8, 3, WORLD)
     model.embed.weight.data[WORLD.n_variables :] = 0.0
     model.ln_final.b.data += 30 * model.embed.weight.data[: WORLD.n_variables].sum(0)
@@ -96,7 +96,7 @@ def test_the_evaluation_of_training_has_the_closure_of_the_experiment_but_for_th
     assert 0 < measured["closure_top_1"].value < 1
 
 
-def test_evaluations_name_everything_and_leave_out_what_a_world_cannot_ask() -> None:
+def test_evaluations_name_everything_and_skip_what_a_world_has_no_sequences_for() -> None:
     measured = Evaluations(WORLD, 8, 8, (4,))(Transformer(MICRO.model))
     assert {"holdout", "holdout_reserved_identity", "holdout_unshuffled", "holdout/4"} <= set(measured)
     assert {"copy", "commute", "identity", "cancel", "associate", "structural"} <= set(measured)
@@ -156,7 +156,7 @@ def test_who_interrupts_a_run_is_told_how_to_go_on(tmp_path: Path, capsys, monke
         patched.setattr("icalgebra.train.loop.Trainer._report", pressed)  # in the first step
         with pytest.raises(SystemExit, match="130"):
             main(["train", "--config", str(tmp_path / "config.json"), "--out", str(run), "--device", "cpu"])
-    assert f"icalgebra train --resume {run} goes on" in capsys.readouterr().err
+    assert f"icalgebra train --resume {run}" in capsys.readouterr().err
     assert train(resume=run, device="cpu").step == MICRO.steps
 
 
@@ -178,11 +178,11 @@ def test_predictors_take_the_same_rows_and_refuse_the_same(predictor) -> None:
             predict(wrong)
 
 
-def test_accuracy_says_what_is_no_predictor() -> None:
+def test_accuracy_says_what_is_not_a_predictor() -> None:
     model = icalgebra.load_model("small")
     with pytest.raises(icalgebra.InputError, match="as_predictor"):
         accuracy(model, n=2, n_facts=5)  # type: ignore[arg-type]
-    with pytest.raises(icalgebra.InputError, match=r"gave \[2, 3\]"):
+    with pytest.raises(icalgebra.InputError, match=r"returned \[2, 3\]"):
         accuracy(lambda prompts: np.ones((len(prompts), 3)), n=2, n_facts=5)
     with pytest.raises(icalgebra.InputError, match="NaN"):
         accuracy(lambda prompts: np.full((len(prompts), 16), np.nan), n=2, n_facts=5)
@@ -208,7 +208,7 @@ def test_a_model_refuses_tokens_of_another_alphabet(world: icalgebra.World) -> N
         (["train", "tiny", "--resume", "x"], "the run's own config"),
         (["train", "tiny", "--out", "x", "--d-model", "7"], "even number of dimensions"),
         (["train", "tiny", "--out", "x", "--device", "meta"], "torch cannot use the device 'meta'"),
-        # one matrix is larger than the address space: refused also where the system promises memory it has not
+        # one matrix is larger than the address space: refused even where the system overcommits memory
         (["train", "tiny", "--out", "x", "--d-model", "6000000", "--device", "cpu"], "not enough memory"),
         (["speedrun", "tiny", "--timed-steps", "10"], "--timed-steps must be at least 20"),
         (["speedrun", "tiny", "--n", "0"], "--n must be at least 1"),

@@ -1,4 +1,4 @@
-"""Asking a model: one rule for batch sizes, one readout of logits."""
+"""Running a model: one rule for batch sizes, one readout of logits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def model() -> Transformer:
 
 
 def placed(device: str) -> Transformer:
-    """A model that says it is on a device which this machine may not have."""
+    """A model that claims to be on a device which this machine may lack."""
 
     class Placed(Transformer):
         unembedding = SimpleNamespace(device=torch.device(device))

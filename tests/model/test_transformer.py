@@ -1,4 +1,4 @@
-"""The model against a plain implementation written another way, and the laws of its hook points."""
+"""The model against a plain implementation written another way, and properties of its hook points."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_logits_are_those_of_the_plain_implementation(model: Transformer, length
     assert np.abs(difference).max() <= 1e-5
 
 
-def test_listening_to_any_point_changes_nothing(model: Transformer) -> None:
+def test_reading_any_hook_point_changes_nothing(model: Transformer) -> None:
     sequence, seen = tokens(2, 12), {}
     expected = model(sequence)
     points = model.hook_points()
@@ -149,7 +149,7 @@ def test_the_seed_decides_the_weights() -> None:
 
 
 def test_impossible_shapes_are_refused() -> None:
-    with pytest.raises(InputError, match="even number of dimensions a head"):
+    with pytest.raises(InputError, match="even number of dimensions per head"):
         ModelConfig(n_heads=3, d_model=16)
     with pytest.raises(InputError, match="at least 1"):
         ModelConfig(n_layers=0)

@@ -91,7 +91,7 @@ def test_a_manifest_of_another_kind_is_told_and_training_goes_on(run: Path) -> N
     damaged = run / "checkpoints/step_000004"
     for content in ("[]", "[" * 100_000):
         (damaged / "manifest.json").write_text(content)
-        with pytest.raises(InputError, match="does not read as a manifest"):
+        with pytest.raises(InputError, match="it is not a manifest"):
             load_model(damaged)
     (damaged / "manifest.json").write_text("[]")
     RunFolder.open(run).save(7, load_model(run), Optimisers(load_model(run), MICRO), score=None)

@@ -1,1 +1,1 @@
-"""The transformer and its checkpoints."""
+"""The transformer, its checkpoints, and its accuracy."""

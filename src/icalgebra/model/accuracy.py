@@ -1,6 +1,7 @@
-"""Accuracy of any predictor on any distribution, with intervals, sliced by whatever the examples carry.
+"""Accuracy of any predictor on any distribution, with intervals, and broken down by any label of the examples.
 
-A predictor maps tokens [n, 5k−1] to probabilities over the variables [n, N]. A zero row is "no answer"; a tie is wrong.
+A predictor maps tokens [n, 5k−1] to probabilities over the variables [n, N]. A row of zeros means "no answer"; a tie
+counts as wrong.
 """
 
 from __future__ import annotations
@@ -23,20 +24,20 @@ Predictor = Callable[[np.ndarray], np.ndarray]
 
 
 def hits(predictor: Predictor, sequences: Sequences) -> Bool[np.ndarray, " n"]:
-    """Which queries the predictor answers, bool [n]."""
+    """Which queries the predictor answers correctly, bool [n]."""
     if hasattr(predictor, "parameters"):
         raise InputError("this is a model; icalgebra.as_predictor(model) makes it a predictor")
     scores, wanted = np.asarray(predictor(sequences.prompts)), (len(sequences), sequences.world.n_variables)
     if scores.shape != wanted or np.isnan(scores).any():
         raise InputError(
-            f"a predictor gives a number for every query and variable, {list(wanted)}; this one gave "
+            f"a predictor must return one number per query and variable, {list(wanted)}; this one returned "
             + ("NaN" if scores.shape == wanted else f"{list(scores.shape)}")
         )
     return strictly_best(scores, sequences.answers)
 
 
 def strictly_best(scores: Float[np.ndarray, "n N"], answers: Integer[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
-    """Whether the answer's score is above every other one: neither a tie nor a row without an answer counts."""
+    """Whether the answer's score is above every other; so ties and rows without an answer count as wrong."""
     answer_column = np.asarray(answers, dtype=np.int64)[:, None]
     own = np.take_along_axis(scores, answer_column, axis=1)[:, 0]
     others = scores.copy()
@@ -54,13 +55,13 @@ def accuracy(
     *,
     stream: str | None = None,
 ) -> Estimate:
-    """Accuracy on n sequences of a distribution, taken from an evaluation stream unless told otherwise."""
+    """Accuracy on n sequences of a distribution; by default they come from its evaluation stream."""
     sequences = sample(name, n, n_facts, seed, world, stream=evaluation_stream(name) if stream is None else stream)
     return accuracy_estimate(hits(predictor, sequences))
 
 
 def by_slice(hit: np.ndarray, labels: Iterable[object]) -> dict[str, Estimate]:
-    """A breakdown: accuracy of the rows that share a label."""
+    """Accuracy per label."""
     names = np.array([str(label) for label in labels])
     return {str(name): accuracy_estimate(hit[names == name]) for name in np.unique(names)}
 
@@ -78,5 +79,5 @@ def accuracy_estimate(hit: np.ndarray) -> Estimate:
 
 
 def evaluation_stream(name: str) -> str:
-    """Evaluations never read what training reads."""
+    """The random stream for evaluations, so that they never see training sequences."""
     return f"eval/{name}"

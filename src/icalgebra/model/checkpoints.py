@@ -1,9 +1,9 @@
-"""Checkpoints: whole or not there, hashed, free of pickle.
+"""Checkpoints: written atomically, hashed, without pickle.
 
     step_000200/
-      model.safetensors     weights; the header's metadata holds the model's and the run's config
+      model.safetensors     weights; the header's metadata holds the configs of model and run
       trainer.safetensors   the optimisers' state
-      manifest.json         step, score, a SHA-256 of each file and one of the manifest itself
+      manifest.json         step, score, the SHA-256 of each file and of the manifest itself
 
 A checkpoint is written into a temporary folder, flushed to disk and renamed; reading it verifies every hash.
 """
@@ -32,13 +32,13 @@ from icalgebra.model.transformer import ModelConfig, Transformer
 
 MODEL, TRAINER, MANIFEST = "model.safetensors", "trainer.safetensors", "manifest.json"
 FORMAT, HEADER = "icalgebra 1", "icalgebra"
-WEIGHTS = Path(__file__).parent / "weights"  # the shipped models, a checkpoint folder each
+WEIGHTS = Path(__file__).parent / "weights"  # the shipped models, one checkpoint folder each
 PICKLES = (".pt", ".pth", ".bin", ".ckpt", ".pkl", ".pickle")
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A verified checkpoint, its tensors in memory. `config` is the run's, as plain values."""
+    """A verified checkpoint, its tensors in memory. `config` is the run's config as plain values."""
 
     path: Path
     weights: dict[str, Tensor]
@@ -53,7 +53,7 @@ class Checkpoint:
         try:
             model.load_state_dict(self.weights)
         except RuntimeError as error:
-            raise InputError(f"{self.path} holds weights of another shape than its config says") from error
+            raise InputError(f"{self.path} holds weights whose shapes do not match its config") from error
         return model.to(device).eval()
 
 
@@ -67,14 +67,14 @@ def write_checkpoint(
     score: float | None = None,
     dtype: torch.dtype = torch.float32,
 ) -> None:
-    """Write a checkpoint at `folder`: it appears there complete, or RunError is raised and nothing has changed.
+    """Write a checkpoint at `folder`, atomically: on failure RunError is raised and nothing has changed.
 
-    Without a trainer's state and in 16 bits it is a model to ship rather than to go on with.
+    A model to ship rather than to resume is written without trainer state and in 16 bits.
     """
     weights = {name: tensor.detach().cpu().to(dtype).contiguous() for name, tensor in model.state_dict().items()}
     if not all(bool(tensor.isfinite().all()) for tensor in weights.values()):
-        raise RunError(f"the weights at step {step} are not finite; no checkpoint is written of them")
-    # One entry: safetensors writes several in random order, and equal models must be equal files.
+        raise RunError(f"the weights at step {step} are not finite, so no checkpoint is written")
+    # A single entry: safetensors writes several in random order, and equal models must give equal files.
     header = {HEADER: json.dumps({"format": FORMAT, "model": model.config.to_dict(), "config": config})}
     files = {MODEL: tensors_to_bytes(weights, header)}
     if trainer is not None:
@@ -91,32 +91,32 @@ def write_checkpoint(
 
 
 def read_checkpoint(folder: Path, *, to_train: bool = True) -> Checkpoint:
-    """A checkpoint folder, every hash verified; InputError says what is wrong with it.
+    """Read a checkpoint folder and verify every hash; InputError says what is wrong with it.
 
-    to_train: False leaves the optimisers' state unread.
+    to_train: False skips the optimisers' state.
     """
     manifest = _read_manifest(folder)
     wanted = {name: digest for name, digest in manifest["files"].items() if to_train or name != TRAINER}
     content = {name: _verified(folder / name, digest) for name, digest in wanted.items()}
     if MODEL not in content:
-        raise InputError(f"{folder} is no checkpoint: its manifest names no {MODEL}")
+        raise InputError(f"{folder} is not a checkpoint: its manifest does not list {MODEL}")
     trainer = _tensors(folder / TRAINER, content[TRAINER]) if TRAINER in content else {}
     return _checkpoint(folder, content[MODEL], trainer, manifest["step"], manifest["score"])
 
 
 def sound_models(folders: Iterable[Path]) -> Iterator[Checkpoint]:
-    """Checkpoints to look into, one in memory at a time, verified; a damaged one is told of and left out."""
+    """Verified checkpoints without trainer state, one in memory at a time; a damaged one is reported and skipped."""
     for folder in folders:
         try:
             found = read_checkpoint(folder, to_train=False)
         except InputError as error:
-            print(f"icalgebra: {error}; it is left out", file=sys.stderr)
+            print(f"icalgebra: {error}; skipped", file=sys.stderr)
             continue
         yield found
 
 
 def read_model_file(path: Path) -> Checkpoint:
-    """A lone .safetensors file of a model."""
+    """A model from a single .safetensors file."""
     if path.suffix.lower() in PICKLES:
         raise InputError(f"{path} is a pickle, which can run any code when opened; only .safetensors files are read")
     return _checkpoint(path, _content(path), {}, step=0, score=None)
@@ -127,7 +127,7 @@ def is_shipped(name: str) -> bool:
 
 
 def find_checkpoint(source: str | Path) -> Checkpoint:
-    """A shipped model's name, a run folder (its newest sound checkpoint), a checkpoint folder, or a file."""
+    """Source: a shipped model's name, a run folder (its newest intact checkpoint), a checkpoint folder, or a file."""
     path = Path(source)
     if is_shipped(str(source)):
         return read_checkpoint(WEIGHTS / path.name)
@@ -141,11 +141,14 @@ def find_checkpoint(source: str | Path) -> Checkpoint:
     if path.is_file():
         return read_model_file(path)
     shipped = ", ".join(sorted(folder.name for folder in WEIGHTS.glob("*/"))) or "none is shipped yet"
-    raise InputError(f"no model {str(source)!r}: it is no file, no run folder and no shipped model ({shipped})")
+    raise InputError(f"no model {str(source)!r}: it is not a file, a run folder or a shipped model ({shipped})")
 
 
 def by_step(checkpoints: Path) -> dict[int, Path]:
-    """The folders step_NNNNNN, oldest first; by number, since names from the millionth step on sort before others."""
+    """The folders step_NNNNNN, oldest first.
+
+    Sorted by number: by name, step_1000000 comes before step_999999, so the newest was neither found nor kept.
+    """
     steps = {folder.name.removeprefix("step_"): folder for folder in checkpoints.glob("step_*")}
     return dict(sorted((int(step), folder) for step, folder in steps.items() if step.isdigit()))
 
@@ -153,7 +156,7 @@ def by_step(checkpoints: Path) -> dict[int, Path]:
 def newest_checkpoint(
     checkpoints: Path, is_ours: Callable[[dict[str, Any]], bool] = lambda config: True
 ) -> tuple[Checkpoint | None, list[str]]:
-    """The newest checkpoint that is sound (and ours, by its run's config), and what is wrong with those after it."""
+    """The newest intact checkpoint whose run config `is_ours` accepts, and what is wrong with the newer ones."""
     complaints: list[str] = []
     for folder in reversed(by_step(checkpoints).values()):
         try:
@@ -168,11 +171,11 @@ def newest_checkpoint(
 
 
 def load_model(source: str | Path = "small", device: str | torch.device = "cpu") -> Transformer:
-    """A model to call, in evaluation mode: "small", a run folder, a checkpoint folder or a .safetensors file."""
+    """A model in evaluation mode. Source: "small", a run folder, a checkpoint folder or a .safetensors file."""
     found = find_checkpoint(source)
     try:
         return found.model(device)
-    except (RuntimeError, AssertionError) as error:  # as torch was built, or as the machine is
+    except (RuntimeError, AssertionError) as error:  # not in this build of torch, or no such device here
         raise InputError(f"torch cannot use the device {str(device)!r} on this machine; 'cpu' always works") from error
 
 
@@ -190,14 +193,14 @@ def _checkpoint(path: Path, content: bytes, trainer: dict[str, Tensor], step: in
 def _read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
     if not path.is_file():
-        raise InputError(f"{folder} is no checkpoint: it has no {MANIFEST}")
+        raise InputError(f"{folder} is not a checkpoint: it has no {MANIFEST}")
     try:
         manifest = json.loads(_content(path))
         digest = manifest.pop("sha256")
     except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
-        raise InputError(f"{path} is damaged: it does not read as a manifest") from error
+        raise InputError(f"{path} is damaged: it is not a manifest") from error
     if digest != _hash_of(manifest):
-        raise InputError(f"{path} is damaged: its SHA-256 differs from the one it states")
+        raise InputError(f"{path} is damaged: its SHA-256 differs from the one recorded in it")
     return manifest
 
 
@@ -243,14 +246,14 @@ def _write_folder(folder: Path, files: dict[str, bytes]) -> None:
 
 
 def _put_in_place(temporary: Path, folder: Path) -> None:
-    if folder.exists():  # a damaged one that training fell back from and has now reached again
+    if folder.exists():  # damaged: training resumed from an earlier one and has reached this step again
         remove_checkpoint(folder)
     os.rename(temporary, folder)
     sync_folder(folder.parent)
 
 
 def remove_checkpoint(folder: Path) -> None:
-    """Under its own name a checkpoint is never half there, not even while it goes."""
+    """Rename before deleting, so that a kill in between never leaves half a checkpoint under its own name."""
     doomed = folder.with_name(f".{folder.name}.gone")
     shutil.rmtree(doomed, ignore_errors=True)
     os.rename(folder, doomed)

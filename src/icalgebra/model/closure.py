@@ -1,17 +1,17 @@
-"""Closure: which variables belong with the left variable of a fact, and how the logits spread over a set of variables.
+"""Closure: which variables belong to the left variable's structure, and how logits are spread over a set of variables.
 
 At the left slot of ',xy=z' the model has read x and predicts y, which is uniform over the structure of x. Four sets of
-variables can be meant, each inside the next; all of them contain x:
+variables are compared, each a subset of the next; all contain x:
 
-    with it    stand in one earlier fact together with x
+    with it    occur in an earlier fact together with x
     linked     reached from x by a chain of earlier facts that share variables: what the context proves
-    seen       the members of x's structure that stand somewhere before (the paper's set)
-    members    the whole structure of x: what the true law is uniform over
+    seen       the members of x's structure that occur earlier (the paper's set)
+    members    the whole structure of x: the support of the true, uniform distribution
 
-`other` is the control: what has been seen of another structure of the same sequence (empty where there is none).
+`other` is the control: the members seen of another structure of the same sequence (empty if there is none).
 
 Logits [..., N] are those of the variables alone. top_1 and top_k also take the logits of all tokens, [..., N + 2]:
-then ',' and '=' compete as well, as they do in the running evaluation of training (train/evaluation.py).
+then ',' and '=' compete as well, as in the evaluations during training (train/evaluation.py).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def closure_sets(sequences: Sequences) -> dict[str, Bool[np.ndarray, "n k N"]]:
 
 
 def seen_members(sequences: Sequences) -> Bool[np.ndarray, "n k N"]:
-    """The set `seen` alone, which costs a fraction of all five."""
+    """The set `seen` alone, at a fraction of the cost of all five."""
     facts, groups = sequences.facts.astype(np.int64), sequences.groups_of_variables()
     return _shown(facts, groups.shape[1]) & (groups[:, None] == _own_group(facts, groups))
 
@@ -54,7 +54,7 @@ def _own_group(facts: Integer[np.ndarray, "n k 3"], groups: Integer[np.ndarray, 
 
 
 def _shown(facts: Integer[np.ndarray, "n k 3"], n_variables: int) -> Bool[np.ndarray, "n k N"]:
-    """The variables that stand at or before the left slot of each fact."""
+    """The variables that occur at or before the left slot of each fact."""
     shown = np.zeros((*facts.shape[:2], n_variables), dtype=bool)
     np.put_along_axis(shown[:, 1:], facts[:, :-1], True, axis=2)
     shown = np.logical_or.accumulate(shown, axis=1)
@@ -74,7 +74,7 @@ def seen_with(facts: Integer[np.ndarray, "n k 3"], n_variables: int) -> Bool[np.
 
 
 def linked(facts: Integer[np.ndarray, "n k 3"], n_variables: int) -> Bool[np.ndarray, "n k N"]:
-    """Variables that a chain of earlier facts ties to each fact's left variable."""
+    """Variables that a chain of earlier facts connects to each fact's left variable."""
     labels = np.tile(np.arange(n_variables), (len(facts), 1))
     found = np.empty((*facts.shape[:2], n_variables), dtype=bool)
     for place, fact in enumerate(facts.transpose(1, 0, 2)):
@@ -89,25 +89,25 @@ def linked(facts: Integer[np.ndarray, "n k 3"], n_variables: int) -> Bool[np.nda
 
 
 def top_1(logits: Float[np.ndarray, "... tokens"], chosen: Bool[np.ndarray, "... N"]) -> np.ndarray:
-    """Whether the highest logit lies in the set; a tie with an outsider does not count."""
+    """Whether the highest logit lies in the set; a tie with one outside it does not count."""
     chosen = _among_all(logits, chosen)
     return _highest(logits, chosen) > _highest(logits, ~chosen)
 
 
 def top_k(logits: Float[np.ndarray, "... tokens"], chosen: Bool[np.ndarray, "... N"]) -> np.ndarray:
-    """Whether the K highest logits are exactly the K variables of the set; an empty set has none."""
+    """Whether the K highest logits are exactly those of the K variables of the set; False for an empty set."""
     chosen = _among_all(logits, chosen)
     return chosen.any(axis=-1) & (-_highest(-logits, chosen) > _highest(logits, ~chosen))
 
 
 def _among_all(logits: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """The set among all that compete: tokens behind the variables are never in it."""
+    """The set over all tokens given: '=' and ',', which come after the variables, are never in it."""
     extra = logits.shape[-1] - chosen.shape[-1]
     return np.pad(chosen, [(0, 0)] * (chosen.ndim - 1) + [(0, extra)])
 
 
 def matching(logits: Float[np.ndarray, "... N"], chosen: Bool[np.ndarray, "... N"]) -> np.ndarray:
-    """The share of the K highest logits that lies in the set of K variables (the paper's top-K matching)."""
+    """The fraction of the K highest logits that lies in the set of K variables (the paper's top-K matching)."""
     size = chosen.sum(axis=-1)
     ranks = (-logits).argsort(axis=-1, kind="stable").argsort(axis=-1)
     return (chosen & (ranks < size[..., None])).sum(axis=-1) / np.maximum(size, 1)
@@ -135,14 +135,14 @@ def mass_inside(logits: Float[np.ndarray, "... N"], chosen: Bool[np.ndarray, "..
 
 
 def excess(logits: Float[np.ndarray, "... N"], members: Bool[np.ndarray, "... N"]) -> np.ndarray:
-    """Nats lost against the uniform law on the members: its Kullback–Leibler divergence to the softmax."""
+    """Nats above the optimal loss: the KL divergence from the uniform distribution on the members to the softmax."""
     size = members.sum(axis=-1)
     return np.asarray(-np.where(members, log_probabilities(logits), 0.0).sum(axis=-1) / size - np.log(size))
 
 
 def log_probabilities(logits: Float[np.ndarray, "... N"]) -> Float[np.ndarray, "... N"]:
     """Under the softmax over the variables, in double precision."""
-    from scipy.special import log_softmax  # here, since training imports this module and does without scipy
+    from scipy.special import log_softmax  # imported here: training uses this module and must run without scipy
 
     return log_softmax(logits.astype(np.float64), axis=-1)
 

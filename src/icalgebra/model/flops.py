@@ -8,7 +8,7 @@ from icalgebra.language.vocabulary import FACT_LENGTH
 
 
 class Shape(Protocol):
-    """What counts: ModelConfig has it, and so does any record with these names. Heads only divide d_model."""
+    """What determines the compute, in a ModelConfig or any record. The number of heads does not: it divides d_model."""
 
     @property
     def n_layers(self) -> int: ...
@@ -21,7 +21,7 @@ class Shape(Protocol):
 
 
 def flops_a_sequence(model: Shape, n_facts: int) -> float:
-    """Forward and backward: 6 FLOP per weight and token, and causal attention."""
+    """Forward and backward pass: 6 FLOP per weight and token, plus causal attention."""
     tokens = n_facts * FACT_LENGTH
     weights = model.n_layers * (4 * model.d_model**2 + 2 * model.d_model * model.d_mlp) + model.d_model * model.d_vocab
     return 6.0 * weights * tokens + 6.0 * model.n_layers * model.d_model * tokens**2

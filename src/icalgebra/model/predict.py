@@ -1,7 +1,7 @@
-"""Asking a model: how many rows go into one pass, the logits it reads out, and the answers they give.
+"""Running a model: rows per forward pass, the logits of the variables, and the answers they give.
 
-Whoever runs a model on many rows takes its batch size from `rows_per_pass`, which counts tokens: what a pass costs in
-memory and time depends on its tokens, not on how many sequences they belong to.
+All code that runs a model on many rows takes its batch size from `rows_per_pass`. It counts tokens, because the memory
+and time of a pass depend on its tokens, not on how many sequences they belong to.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from icalgebra.model.transformer import Transformer
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int, Integer
 
-# Tokens per pass, by device; other devices take the CPU's. A CPU is as fast with eight sequences of 200 facts as with
-# sixty-four, which need eight times the memory; an accelerator needs many to be busy.
+# Tokens per pass, by device; other devices use the CPU's. A CPU is as fast with eight sequences of 200 facts as with
+# sixty-four, which need eight times the memory; a GPU needs many to be busy.
 FORWARD = {"cpu": 8_192, "cuda": 131_072}
 # Positions per pass of runs that are resumed at their last position (interp/last_token_cache.py). Subspaces are fitted
-# on them, a gradient per pass: on a CPU small passes stay in its cache, and another size would add the gradients up in
-# another order, which changes the last digits of what is fitted.
+# on them, one gradient per pass: small passes fit into a CPU's cache, and another size would sum the gradients in
+# another order, which changes the last digits of the fit.
 RESUMED = {"cpu": 256, "cuda": 32_768}
 
 
 def rows_per_pass(model: Transformer, tokens_per_row: int, budget: Mapping[str, int] = FORWARD) -> int:
-    """How many rows of so many tokens (or resumed positions) go into one pass on the model's device; at least one."""
+    """Rows per pass on the model's device, at least 1; a row has `tokens_per_row` tokens (or resumed positions)."""
     tokens = budget.get(model.unembedding.device.type, budget["cpu"])
     return max(1, tokens // max(1, tokens_per_row))
 
@@ -42,7 +42,7 @@ def chunks(n: int, size: int) -> Iterator[slice]:
 
 
 def on_device(model: Transformer, tokens: np.ndarray) -> Int[Tensor, ...]:
-    """Tokens (or other integers) as the model takes them: int64, on its device."""
+    """Tokens (or other integers) as model inputs: int64, on the model's device."""
     return torch.as_tensor(np.ascontiguousarray(tokens), device=model.unembedding.device).long()
 
 
@@ -55,9 +55,9 @@ def variable_logits(
     mask: Bool[Tensor, "T T"] | None = None,
     batch_size: int | None = None,
 ) -> Float[np.ndarray, "n places N"]:
-    """Logits of the variables, in fp32, at some places of every row: the last one unless told otherwise.
+    """Logits of the variables, in fp32, at some places of every row; by default the last one.
 
-    positions, mask: as in the model's forward, for all rows. batch_size: rows per pass, instead of what suits the
+    positions, mask: as in the model's forward, for all rows. batch_size: rows per pass; by default what suits the
     device.
     """
     n, length = tokens.shape
@@ -73,7 +73,7 @@ def variable_logits(
 def as_predictor(model: Transformer, batch_size: int | None = None) -> Callable[[np.ndarray], np.ndarray]:
     """The model as a predictor: tokens [n, 5k−1] to probabilities over the variables, [n, N].
 
-    batch_size: sequences per pass, instead of what suits the device.
+    batch_size: sequences per pass; by default what suits the device.
     """
     if batch_size is not None and batch_size < 1:
         raise InputError(f"a batch has at least 1 sequence, not {batch_size}")
@@ -87,6 +87,6 @@ def as_predictor(model: Transformer, batch_size: int | None = None) -> Callable[
 
 
 def top_variable(logits: Float[Tensor, "... N"]) -> Int[np.ndarray, ...]:
-    """The variable with the highest of all variables' logits; −1 where two share it, since a tie is no answer."""
+    """The variable with the highest logit; −1 where two share it, since a tie is not an answer."""
     highest = logits == logits.max(-1, keepdim=True).values
     return torch.where(highest.sum(-1) == 1, logits.argmax(-1), -1).cpu().numpy()

@@ -16,12 +16,12 @@ Pre-norm LayerNorm, biases, exact GELU, half-split RoPE, tied embeddings. n sequ
     blocks.{l}.hook_resid_post      [n, T, d_model]
     ln_final.hook_scale             [n, T, 1]           ln_final.hook_normalized          [n, T, d_model]
 
-A point is read or replaced with torch's own forward hooks:
+Read or replace a point with torch's own forward hooks:
 
     handle = model.hook_points()["blocks.3.attn.hook_z"].register_forward_hook(lambda point, args, value: …)
 
 A hook that returns a tensor replaces the value. Scores, pattern, per-head results and norm scales are computed only
-while somebody listens; otherwise the fused kernels run. A compiled model takes the fused path: hook the plain one.
+while a hook is registered; otherwise the fused kernels run. A compiled model always runs them: hook the plain one.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from torch import Tensor, nn
 
 from icalgebra.errors import InputError
 
-if TYPE_CHECKING:  # so that the model needs nothing but torch
+if TYPE_CHECKING:  # so that the model needs only torch
     from jaxtyping import Bool, Float, Int
 
-TABLE_LENGTH = 1024  # positions whose rotation is kept; longer sequences compute theirs
+TABLE_LENGTH = 1024  # positions with precomputed rotations; longer sequences compute theirs
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,13 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         if min(self.n_layers, self.n_heads, self.d_model, self.n_variables) < 1 or self.d_mlp < 0:
-            raise InputError("n_layers, n_heads, d_model and n_variables are counts of at least 1")
+            raise InputError("n_layers, n_heads, d_model and n_variables must be at least 1, and d_mlp at least 0")
         if not self.rope_base > 0:
             raise InputError(f"rope_base must be above 0, not {self.rope_base}")
         if self.d_model % (2 * self.n_heads):
             raise InputError(
-                f"d_model must be an even number of dimensions a head: {self.d_model} over {self.n_heads} heads is not"
+                "d_model must give an even number of dimensions per head: "
+                f"{self.d_model} over {self.n_heads} heads does not"
             )
         object.__setattr__(self, "d_mlp", self.d_mlp or 4 * self.d_model)
 
@@ -76,13 +77,13 @@ class ModelConfig:
 
 
 class HookPoint(nn.Module):
-    """The identity, with a name to hook."""
+    """The identity: a named place for forward hooks."""
 
     def forward(self, value: Tensor) -> Tensor:
         return value
 
     @property
-    def listened_to(self) -> bool:
+    def is_hooked(self) -> bool:
         return not torch.compiler.is_compiling() and len(self._forward_hooks) > 0
 
 
@@ -95,7 +96,7 @@ class LayerNorm(nn.Module):
         self.hook_normalized = HookPoint()
 
     def forward(self, x: Tensor) -> Tensor:
-        if not self.hook_scale.listened_to:
+        if not self.hook_scale.is_hooked:
             return self.hook_normalized(F.layer_norm(x, self.w.shape, self.w, self.b))
         x = x - x.mean(-1, keepdim=True)
         scale = self.hook_scale((x.pow(2).mean(-1, keepdim=True) + 1e-5).sqrt())
@@ -103,7 +104,7 @@ class LayerNorm(nn.Module):
 
 
 def rotation(positions: Tensor, d_head: int, base: float) -> tuple[Tensor, Tensor]:
-    """Cosine and sine of RoPE's angles, [..., T, 1, d_head / 2]: the halves of a head turn by the same angles."""
+    """Cosine and sine of RoPE's angles, [..., T, 1, d_head / 2]; dimension i is paired with i + d_head / 2."""
     frequencies = base ** (-torch.arange(0, d_head, 2, device=positions.device, dtype=torch.float32) / d_head)
     angles = (positions[..., None].float() * frequencies)[..., None, :]
     return angles.cos(), angles.sin()
@@ -136,17 +137,17 @@ class Attention(nn.Module):
         q, k, v = self.queries_keys_values(x)
         q, k = self.hook_rot_q(rotate(q, cos, sin)), self.hook_rot_k(rotate(k, cos, sin))
         q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
-        if self.hook_attn_scores.listened_to or self.hook_pattern.listened_to:
+        if self.hook_attn_scores.is_hooked or self.hook_pattern.is_hooked:
             z = self._explicit(q, k, v, mask)
         else:
             z = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=mask is None)
         z = self.hook_z(z.transpose(1, 2))
-        if self.hook_result.listened_to:
+        if self.hook_result.is_hooked:
             return self.hook_result(torch.einsum("nthe,hed->nthd", z, self.W_O)).sum(2) + self.o.bias
         return self.o(z.flatten(2))
 
     def queries_keys_values(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """One product instead of three; three parameters, so that an optimiser sees each matrix for itself."""
+        """One matrix product instead of three; the parameters stay separate, so that Muon sees three matrices."""
         parts = (self.q, self.k, self.v)
         together = F.linear(x, torch.cat([p.weight for p in parts]), torch.cat([p.bias for p in parts]))
         q, k, v = together.unflatten(-1, (3, self.n_heads, self.d_head)).unbind(-3)
@@ -161,9 +162,9 @@ class Attention(nn.Module):
 
 
 class QuickGelu(torch.autograd.Function):
-    """x·Φ(x) with Φ from a short formula that is exact to 1e-7 (Abramowitz and Stegun 7.1.26).
+    """x·Φ(x) with Φ from a short formula that is accurate to 1e-7 (Abramowitz and Stegun 7.1.26).
 
-    Its one exponential also serves the derivative. With the library's erf the kernels ran at half the memory's speed.
+    Its one exponential also serves the derivative. With the library's erf the kernels ran at half the memory bandwidth.
     """
 
     @staticmethod
@@ -179,7 +180,7 @@ class QuickGelu(torch.autograd.Function):
 
 
 def normal_cdf(x: Tensor) -> tuple[Tensor, Tensor]:
-    """Φ(x), and exp(−x²/2), which it needs on the way."""
+    """Φ(x), and exp(−x²/2), which its computation gives as well."""
     bell = torch.exp(-0.5 * x * x)
     t = 1 / (1 + 0.3275911 * 0.5**0.5 * x.abs())
     tail = 1.061405429
@@ -190,7 +191,7 @@ def normal_cdf(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def gelu(x: Tensor) -> Tensor:
-    """The exact GELU; in compiled bf16 code by the quick formula, whose error is far below the rounding."""
+    """The exact GELU; compiled bf16 code uses the quick formula, whose error is far below bf16's rounding."""
     quick = x.dtype == torch.bfloat16 and torch.compiler.is_compiling()
     return QuickGelu.apply(x) if quick else F.gelu(x)  # type: ignore[no-untyped-call]
 
@@ -220,7 +221,7 @@ class Block(nn.Module):
 
 
 class Transformer(nn.Module):
-    """Tokens [B, T] to logits [B, T, N + 2]. hook_points names every place that can be read or changed."""
+    """Tokens [n, T] to logits [n, T, N + 2]. hook_points lists every activation that can be read or replaced."""
 
     cos: Tensor
     sin: Tensor
@@ -233,7 +234,7 @@ class Transformer(nn.Module):
         self.ln_final = LayerNorm(config.d_model)
         self.hook_embed = HookPoint()
         self.residual_dtype = torch.float32  # of the residual stream under autocast
-        # A table, so that a compiled step reads the angles instead of computing them in every kernel (22 of 105 ms).
+        # A table: without it compiled kernels recomputed the angles for every element (22 of 105 ms per step).
         cos, sin = rotation(torch.arange(TABLE_LENGTH), config.d_head, config.rope_base)
         self.register_buffer("cos", cos, persistent=False)
         self.register_buffer("sin", sin, persistent=False)
@@ -241,7 +242,8 @@ class Transformer(nn.Module):
 
     @torch.no_grad()
     def _initialise(self, generator: torch.Generator) -> None:
-        """GPT-2's .02 at d=1024, kept in proportion at other widths; what writes to the residual stream is smaller."""
+        """GPT-2's scheme: std .02 at d_model = 1024, ∝ d_model^−½ at other widths, and smaller by √(2 n_layers) for the
+        matrices that write to the residual stream."""
         std = 0.64 * self.config.d_model**-0.5
         for name, parameter in self.named_parameters():
             if parameter.ndim == 2:
@@ -266,7 +268,8 @@ class Transformer(nn.Module):
         return rotation(positions, self.config.d_head, self.config.rope_base)
 
     def embedded(self, tokens: Tensor) -> Tensor:
-        """Under autocast as a product: a handful of rows take all gradients, and adding them up one by one is slow."""
+        """Under autocast as a one-hot product, whose gradient is a product too: that of a lookup adds the gradients of all
+        tokens to N + 2 rows, and these additions contend."""
         if not torch.is_autocast_enabled(tokens.device.type):
             return self.embed(tokens)
         dtype = torch.get_autocast_dtype(tokens.device.type)
@@ -288,8 +291,7 @@ class Transformer(nn.Module):
         return self.read_out(x)
 
     def read_out(self, x: Tensor) -> Tensor:
-        """Logits. Of a model that is not in training never in 16 bits: its best two are often equal there, and a tie
-        is no answer."""
+        """Logits. Outside training never in 16 bits: there the best two are often equal, and a tie counts as wrong."""
         x = self.ln_final(x)
         if self.training:
             return F.linear(x, self.unembedding)
