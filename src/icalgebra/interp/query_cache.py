@@ -1,0 +1,164 @@
+"""The query's four tokens of a run, and how to resume the run from there after an intervention.
+
+An intervention at the query's tokens (',', left, right, '=') changes nothing before them, since earlier tokens do not
+see it. So a patched run needs no forward pass. It resumes from the residual stream at the four tokens and the keys and
+values of the context:
+
+    run = cache_query(model, tokens)                                          # one forward pass
+    resume_query(model, run, {"blocks.2.attn.hook_z": change}, variants=32)   # [n, 32, d_vocab], a few small products
+
+A change gets values [n, variants, 4, …]; before the first change the axis of variants has length one. With `blocked`
+the query's tokens may not attend to some slots of the context (attention knock-out).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from icalgebra.interp.hooks import Change, cached
+from icalgebra.language.vocabulary import FACT_LENGTH
+from icalgebra.model.transformer import Attention, Block, Transformer, rotate
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Int
+
+N_QUERY = FACT_LENGTH - 1
+QUERY_TOKENS = ("comma", "left", "right", "equals")  # the query's tokens; '=' is the predictive one
+POINTS = ("hook_resid_pre", "attn.hook_z", "hook_attn_out", "hook_resid_mid", "hook_mlp_out", "hook_resid_post")
+
+
+@dataclass(frozen=True)
+class QueryCache:
+    """What a run leaves at the query's tokens, by layer, and the keys and values of its context."""
+
+    resid_pre: Float[Tensor, "n n_layers 4 d_model"]
+    z: Float[Tensor, "n n_layers 4 n_heads d_head"]
+    attn_out: Float[Tensor, "n n_layers 4 d_model"]
+    mlp_out: Float[Tensor, "n n_layers 4 d_model"]
+    logits: Float[Tensor, "n d_vocab"]
+    keys: list[Tensor]  # per layer, [n, n_heads, T−4, d_head]
+    values: list[Tensor]
+    length: int
+
+    def __len__(self) -> int:
+        return len(self.logits)
+
+    def __getitem__(self, rows: Any) -> QueryCache:
+        """The runs of some rows."""
+        return QueryCache(**{item.name: _rows_of(getattr(self, item.name), rows) for item in fields(self)})
+
+    def value(self, name: str) -> Tensor:
+        """The value at a hook point, `blocks.2.hook_resid_mid`: [n, 4, …]."""
+        _, layer, point = name.split(".", 2)
+        held = {"attn.hook_z": self.z, "hook_resid_pre": self.resid_pre, "hook_attn_out": self.attn_out,
+                "hook_mlp_out": self.mlp_out}  # fmt: skip
+        if point in held:
+            return held[point][:, int(layer)]
+        middle = self.resid_pre[:, int(layer)] + self.attn_out[:, int(layer)]
+        return middle if point == "hook_resid_mid" else middle + self.mlp_out[:, int(layer)]
+
+
+def _rows_of(value: Any, rows: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value[rows]
+    return [item[rows] for item in value] if isinstance(value, list) else value
+
+
+@torch.no_grad()
+def cache_query(model: Transformer, tokens: Int[Tensor, "n T"]) -> QueryCache:
+    """One forward pass over prompts that end in the query's '='."""
+    kept = ("hook_resid_pre", "attn.hook_rot_k", "attn.hook_v", "attn.hook_z", "hook_attn_out", "hook_mlp_out")
+    with cached(model, *(f"blocks.*.{point}" for point in kept)) as cache:
+        logits = model(tokens)[:, -1]
+
+    def layers(point: str) -> list[Tensor]:
+        return [cache[f"blocks.{layer}.{point}"] for layer in range(model.config.n_layers)]
+
+    def at_query(point: str) -> Tensor:
+        return torch.stack([value[:, -N_QUERY:] for value in layers(point)], 1)
+
+    return QueryCache(
+        resid_pre=at_query("hook_resid_pre"),
+        z=at_query("attn.hook_z"),
+        attn_out=at_query("hook_attn_out"),
+        mlp_out=at_query("hook_mlp_out"),
+        logits=logits,
+        keys=[value[:, :-N_QUERY].transpose(1, 2) for value in layers("attn.hook_rot_k")],
+        values=[value[:, :-N_QUERY].transpose(1, 2) for value in layers("attn.hook_v")],
+        length=tokens.shape[1],
+    )
+
+
+@torch.no_grad()
+def resume_query(
+    model: Transformer,
+    run: QueryCache,
+    changes: Mapping[str, Change],
+    variants: int = 1,
+    blocked: Bool[Tensor, "variants n_layers n_heads 4 5"] | None = None,
+) -> Float[Tensor, "n variants d_vocab"]:
+    """The logits behind '=' if the named points had other values at the query's tokens.
+
+    blocked: in each variant, layer and head, the slots of the context that each query token may not attend to.
+    """
+    n_layers = model.config.n_layers
+    first = 0 if blocked is not None else min((int(name.split(".")[1]) for name in changes), default=n_layers - 1)
+    cos, sin = (part[-N_QUERY:] for part in model.angles(run.length, None))
+    x = run.resid_pre[:, first, None]
+    for layer in range(first, n_layers):
+        block = model.blocks[layer]
+        assert isinstance(block, Block)
+
+        def at(point: str, value: Tensor, layer: int = layer) -> Tensor:
+            change = changes.get(f"blocks.{layer}.{point}")
+            return value if change is None else change(value)
+
+        x = at("hook_resid_pre", x)
+        unmoved = layer == first and blocked is None and f"blocks.{layer}.hook_resid_pre" not in changes
+        if unmoved:
+            z = run.z[:, layer, None]
+        else:
+            kept_out = None if blocked is None else blocked[:, layer]
+            z = attend(block.attn, block.ln1(x), run.keys[layer], run.values[layer], cos, sin, kept_out)
+        x = at("hook_resid_mid", x + at("hook_attn_out", block.attn.o(at("attn.hook_z", z).flatten(-2))))
+        x = at("hook_resid_post", x + at("hook_mlp_out", block.mlp(block.ln2(x))))
+    return F.linear(model.ln_final(x[:, :, -1]), model.unembedding).expand(-1, variants, -1)
+
+
+def attend(
+    attention: Attention,
+    normed: Float[Tensor, "n before 4 d_model"],
+    keys: Float[Tensor, "n n_heads past d_head"],
+    values: Float[Tensor, "n n_heads past d_head"],
+    cos: Tensor,
+    sin: Tensor,
+    blocked: Bool[Tensor, "variants n_heads 4 5"] | None = None,
+) -> Float[Tensor, "n variants 4 n_heads d_head"]:
+    """Head outputs at the query's tokens: every variant sees the same context, and its own tokens so far."""
+    q, k, v = attention.queries_keys_values(normed)
+    q, k = rotate(q, cos, sin), rotate(k, cos, sin)
+    return mix(attention, q, k, v, keys, values, blocked)
+
+
+def mix(
+    attention: Attention, q: Tensor, k: Tensor, v: Tensor, keys: Tensor, values: Tensor, blocked: Tensor | None = None
+) -> Tensor:
+    """Attention from rotated queries of the query's tokens to the context and to those tokens themselves."""
+    variants = q.shape[1]
+    q, k, v = (part.permute(0, 3, 1, 2, 4) for part in (q, k, v))  # [n, heads, variants, 4, d_head]
+    past = (q.flatten(2, 3) @ keys.transpose(2, 3)).unflatten(2, (variants, N_QUERY))
+    if blocked is not None:
+        slots = torch.arange(keys.shape[2], device=q.device) % FACT_LENGTH
+        past = past.masked_fill(blocked.transpose(0, 1)[..., slots], float("-inf"))
+    own = q @ k.transpose(3, 4)
+    future = torch.ones(N_QUERY, N_QUERY, dtype=torch.bool, device=q.device).triu(1)
+    own = own.masked_fill(future, float("-inf")).expand(-1, -1, past.shape[2], -1, -1)
+    weights = (torch.cat([past, own], -1) * attention.d_head**-0.5).softmax(-1)
+    from_past = (weights[..., :-N_QUERY].flatten(2, 3) @ values).unflatten(2, past.shape[2:4])
+    return (from_past + weights[..., -N_QUERY:] @ v).permute(0, 2, 3, 1, 4)
