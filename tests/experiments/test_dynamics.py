@@ -209,7 +209,7 @@ def test_the_command_reads_run_folders(
     with pytest.raises(SystemExit) as ended:
         main(["reproduce", "--only", "coverage", "--out", str(tmp_path), "--runs", "x"])
     assert ended.value.code == 2
-    assert "coverage reads no --runs" in capsys.readouterr().err
+    assert "coverage does not use --runs" in capsys.readouterr().err
 
 
 def test_the_script_goes_on_with_the_seeds_it_has_not_done(

@@ -83,7 +83,7 @@ def test_a_manifest_that_was_tampered_with_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "changes, told",
     [
-        ({"config": 3}, "a config is an object of fields, not 3"),
+        ({"config": 3}, "a config must be an object of fields, not 3"),
         ({"evaluate": 3}, "evaluate must be a table of tables of fields, not 3"),
         ({"evaluate": {"p7": 3}}, "evaluate must be a table of tables of fields"),
     ],
@@ -195,7 +195,7 @@ def test_a_run_that_keeps_dying_is_given_up_and_told(tmp_path: Path, capsys: pyt
     assert swept(file, tmp_path / "out", "--retries", "1") == 1
     told = capsys.readouterr().err
     assert told.count("\n") == 1
-    assert "1 of the runs died too often; lr=1e+38" in told
+    assert "1 of the runs crashed after all retries; lr=1e+38" in told
     assert [row["done"] for row in rows(tmp_path / "out")] == [False, True]
     log = load_sweep(file)[0].folder(tmp_path / "out") / "log.txt"
     assert log.read_text().count("at step") == 2
@@ -333,10 +333,10 @@ def test_steps_to_a_target_are_those_of_the_first_evaluation_there() -> None:
     "options, told",
     [
         (["--workers", "0"], "--workers must be at least 1"),
-        (["--ray", "--collect"], "--ray and --collect do not go together"),
+        (["--ray", "--collect"], "--ray and --collect cannot be combined"),
         (["--task", "4"], "--task must be between 0 and 3"),
         (["--only", "p_mix=0.4"], "no run is called p_mix=0.4; the first is p_mix=0.3 seed=0"),
-        (["--only", "seed=0", "--collect"], "--only and --collect do not go together"),
+        (["--only", "seed=0", "--collect"], "--only and --collect cannot be combined"),
         (["--device", "cqu"], "unknown device"),
     ],
 )

@@ -1,4 +1,4 @@
-"""The door: `icalgebra COMMAND …`. Each command is one file with a frozen dataclass of options and a run()."""
+"""The command line, `icalgebra COMMAND …`: one file per command, a frozen dataclass of options with a run()."""
 
 from icalgebra.cli.main import main
 

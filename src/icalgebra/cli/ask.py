@@ -1,4 +1,4 @@
-"""`icalgebra ask`: model, mechanisms with their proofs, and oracle side by side on a sequence of one's own."""
+"""`icalgebra ask`: model, mechanisms with their proofs, and oracle side by side on your own sequence."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from icalgebra.cli.common import MaybePath, WorldOptions, read_texts, unless_told
+from icalgebra.cli.common import MaybePath, WorldOptions, optional_arg, read_texts
 from icalgebra.errors import InputError
 from icalgebra.language.parsing import read_prompt
 from icalgebra.language.world import World
 from icalgebra.oracle import classify_queries, explain_impossible
 from icalgebra.solvers import MECHANISMS, proof
 
-SHOWN = 3  # likeliest answers of a predictor
-END = 24  # tokens of the sequence above the table
+SHOWN = 3  # likeliest answers listed per predictor
+END = 24  # last characters of the sequence, shown above the table
 
 
 @dataclass(frozen=True)
 class Ask(WorldOptions):
     """Ask a model, the five mechanisms and the oracle for the answer to the last query of a sequence."""
 
-    model: Annotated[str | None, tyro.conf.Positional, unless_told("[MODEL]")] = None
-    """A shipped model's name, a run folder or a file; 'none' (or leave it out) to ask without a model."""
-    text: Annotated[str | None, tyro.conf.Positional, unless_told("[SEQUENCE]")] = None
+    model: Annotated[str | None, tyro.conf.Positional, optional_arg("[MODEL]")] = None
+    """A shipped model's name, a run folder or a file; 'none', or nothing, for mechanisms and oracle alone."""
+    text: Annotated[str | None, tyro.conf.Positional, optional_arg("[SEQUENCE]")] = None
     """A sequence whose last fact lacks its answer: ,ab=c,bc=d,xy="""
     file: MaybePath = None
-    """Read sequences from here, one a line; without text and file, from standard input."""
-    query: Annotated[Literal["holdout", "train"] | None, unless_told("holdout|train")] = None
-    """How the query came about, for the oracle: held out of the context, or drawn like any other fact. Unless told:
-    train where it or its reverse occurs in the context, else holdout."""
+    """Read sequences from this file, one per line; without SEQUENCE and --file, from standard input."""
+    query: Annotated[Literal["holdout", "train"] | None, optional_arg("holdout|train")] = None
+    """How the query was drawn, which the oracle needs: held out of the context, or like any other fact. By default:
+    train where the query or its reverse occurs in the context, else holdout."""
     device: str = "cpu"
     json: bool = False
-    """One JSON object a line."""
+    """One JSON object per line."""
 
     def run(self) -> None:
         model, text = self._model_and_text()
@@ -51,7 +51,7 @@ class Ask(WorldOptions):
                 _show(answer)
 
     def _model_and_text(self) -> tuple[str | None, str | None]:
-        """A single word that holds '=' is a sequence: then no model is asked."""
+        """A single argument that contains '=' is a sequence; then there is no model."""
         model, text = self.model, self.text
         if text is None and model is not None and "=" in model:
             model, text = None, model
@@ -60,11 +60,11 @@ class Ask(WorldOptions):
         return (None if model == "none" else model), text
 
     def _predictor(self, model: str | None) -> tuple[Any, World]:
-        """The model and the world it knows; without a model, the world of the options."""
+        """The model and the world it was trained on; without a model, the world of the options."""
         if model is None:
             return None, self.world()
         if any(getattr(self, item.name) != item.default for item in fields(WorldOptions)):
-            raise InputError("a model is asked about its own world; leave the options of the world out, or the model")
+            raise InputError("a model comes with the world it was trained on; leave out its options, or the model")
         from icalgebra.experiments.shared.loaded_model import load_with_config
         from icalgebra.train.distributed import choose_device
 
@@ -91,8 +91,8 @@ class Ask(WorldOptions):
 
 
 def _likely_query(text: str) -> Literal["holdout", "train"]:
-    *context, asked = text[1:].split(",")
-    return "train" if any(fact[:2] in (asked[:2], asked[1::-1]) for fact in context) else "holdout"
+    *context, last = text[1:].split(",")
+    return "train" if any(fact[:2] in (last[:2], last[1::-1]) for fact in context) else "holdout"
 
 
 def _ranked(probabilities: np.ndarray, letters: str) -> dict[str, float]:

@@ -14,13 +14,13 @@ from icalgebra.errors import unknown
 
 @dataclass(frozen=True)
 class Bench:
-    """Measure the parts in one process; figures are the best of several repeats, ratios come from one run."""
+    """Time the parts of the package in one process: rates are the best of several repeats, ratios come from one run."""
 
     only: MaybeText = None
     """One benchmark by name."""
     seed: int = 0
     json: bool = False
-    """Print JSON for machines."""
+    """Print JSON."""
 
     def run(self) -> None:
         if self.only is not None and self.only not in BENCHMARKS:

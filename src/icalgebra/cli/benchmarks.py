@@ -1,4 +1,4 @@
-"""What `icalgebra bench` measures: one function a part, each warmed up and timed in one process."""
+"""What `icalgebra bench` measures: one function per part, each warmed up and timed in one process."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ from icalgebra.oracle import posterior, posterior_by_facts
 from icalgebra.randomness import stream_key
 from icalgebra.solvers import answer_sets
 
-RELEASED_GENERATOR = 830.0  # sequences a second, one core; the most that was measured of the released code
-
-RELEASED_COVERAGE = 5.0  # sequences a second through the released code's five coverage functions
+RELEASED_GENERATOR = 830.0  # sequences per second on one core by the released code: 500 to 830 were measured
+RELEASED_COVERAGE = 5.0  # sequences per second through the five coverage functions of the released code
 
 
 def best_time(work: Callable[[], Any], repeats: int = 5) -> float:
@@ -33,13 +32,13 @@ def best_time(work: Callable[[], Any], repeats: int = 5) -> float:
 
 
 def sampler(seed: int) -> dict[str, Any]:
-    """Training sequences of 200 facts into a buffer that is used again, as a trainer does."""
+    """Training sequences of 200 facts, written into a reused buffer as in training."""
     n, n_facts, world = 8192, 200, World()
     tokens = np.empty((n, n_facts * FACT_LENGTH), dtype=np.uint8)
     structures = np.empty((n, world.max_mixture), dtype=np.int16)
     assignment = np.empty((n, world.n_variables), dtype=np.int8)
-    key, arrays, law = stream_key(seed, "bench"), world_arrays(world), DistributionSpec()
-    seconds = best_time(lambda: fill_rows(tokens, structures, assignment, key, 0, arrays, law))
+    key, arrays, spec = stream_key(seed, "bench"), world_arrays(world), DistributionSpec()
+    seconds = best_time(lambda: fill_rows(tokens, structures, assignment, key, 0, arrays, spec))
     rate = n / seconds
     return {
         "rate": rate,
@@ -66,9 +65,9 @@ def solvers(seed: int) -> dict[str, Any]:
 
 
 def oracle(seed: int) -> dict[str, Any]:
-    """Hold-out queries with 1 … 200 facts of context, ten of each in one call; the worst among single calls.
+    """Hold-out queries with 1 … 200 facts of context, ten of each per call; and the slowest query on its own.
 
-    Processor time, since a query is too short for the clock on the wall.
+    Processor time: single queries take milliseconds, and other work on the machine would drown them.
     """
     world = World()
     batches = [sample("holdout", 10, 1 + n, seed, world).prompts for n in range(1, 201)]
@@ -91,9 +90,9 @@ def oracle(seed: int) -> dict[str, Any]:
 
 
 def branches(seed: int) -> dict[str, Any]:
-    """The shipped model's accuracy at every k = 2 … 200: one pass of branches, against 199 plain passes.
+    """The shipped model's accuracy at every k = 2 … 200: one pass with branches, against 199 plain passes.
 
-    Processor time of one sequence; tokens count what the linear layers see.
+    Processor time of one sequence; ratio_tokens compares the tokens that pass through the linear layers.
     """
     from icalgebra.model.checkpoints import load_model
     from icalgebra.model.predict import as_predictor
@@ -113,8 +112,8 @@ def branches(seed: int) -> dict[str, Any]:
 def patching(seed: int) -> dict[str, Any]:
     """The sweep over all heads of the shipped model on a copy and a commute pair of 200 facts, three ways.
 
-    loop: source, clean and patched run for every head, as published. plain: one source, one corrupt and the patched
-    runs. Processor time, so that the ratios hold on a machine that has other work.
+    loop: source, clean and patched run for every head, as published. plain: one source run, one corrupt run and
+    the patched runs. Processor time, so that the ratios also hold on a busy machine.
     """
     from icalgebra.interp.heads import query_sampler
     from icalgebra.interp.patching import head_sites, indirect_effects
@@ -141,7 +140,7 @@ def patching(seed: int) -> dict[str, Any]:
 def subspaces(seed: int) -> dict[str, Any]:
     """One closure subspace of the shipped model: 16 dimensions, 2000 pairs of 20 facts, 250 steps; then fresh pairs.
 
-    On CUDA where there is one. `runs_s` are the forward passes of all pairs, made once for every site and size.
+    On CUDA where there is one. `runs_s`: the forward passes over all pairs, shared by every site and size.
     """
     from icalgebra.data.counterfactuals import counterfactual_pairs
     from icalgebra.interp.subspaces import fit, hits, run_pairs, site_name

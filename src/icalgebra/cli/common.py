@@ -1,4 +1,4 @@
-"""Options and manners that commands share."""
+"""Options, input and output that the commands share."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ from icalgebra.language.world import WORLD_FIELDS, MixtureRule, World
 
 T = TypeVar("T")
 PAPER = World()
-OPTION_NAMES = {"n_variables": "variables", "n_facts": "facts"}  # where an option is called otherwise than the field
+OPTION_NAMES = {"n_variables": "variables", "n_facts": "facts"}  # options that are not named after their field
 
 
-def unless_told(metavar: str) -> Any:
-    """An option that may be left out, whose text says what happens then: the help shows no 'None'."""
+def optional_arg(metavar: str) -> Any:
+    """An option that may be left out. Its help says what happens then, so tyro's "(default: None)" is not shown."""
     return tyro.conf.arg(metavar=metavar, help_behavior_hint="")
 
 
-MaybeText = Annotated[str | None, unless_told("TEXT")]
-MaybePath = Annotated[Path | None, unless_told("PATH")]
-MaybeInt = Annotated[int | None, unless_told("INT")]
+MaybeText = Annotated[str | None, optional_arg("TEXT")]
+MaybePath = Annotated[Path | None, optional_arg("PATH")]
+MaybeInt = Annotated[int | None, optional_arg("INT")]
 ModelName = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[MODEL]")]
 
 
 def world_arg(name: str, **shown: Any) -> Any:
-    """A field of the world as an option, with the help that it has there."""
+    """A field of World as an option, with the help text stated there."""
     help = WORLD_FIELDS[name].metadata["help"]
     return tyro.conf.arg(name=OPTION_NAMES.get(name, name), help=f"{help[0].upper()}{help[1:]}.", **shown)
 
 
 @dataclass(frozen=True)
 class WorldOptions:
-    """The world the sequences come from; the paper's unless told otherwise. Commands inherit these."""
+    """The world that sequences come from, by default the paper's. Commands inherit these options."""
 
     structures: Annotated[str | None, world_arg("structures", metavar="NAME,…", help_behavior_hint="")] = None
     table: MaybePath = None
@@ -57,7 +57,7 @@ class WorldOptions:
     def world(self) -> World:
         chosen: tuple[str | Structure, ...] = split_names(self.structures or "")
         if self.structures is not None and not chosen:
-            raise InputError("--structures names no structure")
+            raise InputError("--structures names no structure; give names such as C6,D4")
         if self.table is not None:
             chosen += (read_table(self.table),)
         given = {name: getattr(self, name) for name in WORLD_FIELDS}
@@ -65,7 +65,7 @@ class WorldOptions:
 
 
 def read_table(path: Path) -> Structure:
-    """The user's own structure; what it was taken for is told, since a slip of the pen makes a magma of a group."""
+    """The user's own structure. What it is gets printed, since one mistyped entry turns a group into a magma."""
     found = load_structure(path)
     identity = "no identity" if found.identity is None else f"identity {found.identity}"
     print(f"icalgebra: {found.name}: a {found.kind} of {found.order} elements, {identity}", file=sys.stderr)
@@ -73,7 +73,7 @@ def read_table(path: Path) -> Structure:
 
 
 def progress(items: Iterable[T], total: int, what: str, size: Callable[[T], int] = lambda item: 1) -> Iterator[T]:
-    """A bar for people, on standard error; nothing when piped. size: what an item counts for."""
+    """A progress bar on standard error, none when piped. size(item): how much of the total an item is."""
     console = Console(stderr=True)
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
@@ -85,7 +85,7 @@ def progress(items: Iterable[T], total: int, what: str, size: Callable[[T], int]
 
 @contextmanager
 def output(path: Path | None, mode: str = "w") -> Iterator[IO]:
-    """Standard output, or a file that appears only when it is complete."""
+    """Standard output, or a file that is written atomically."""
     if path is None:
         yield sys.stdout if mode == "w" else sys.stdout.buffer
         return
@@ -94,7 +94,7 @@ def output(path: Path | None, mode: str = "w") -> Iterator[IO]:
 
 
 def read_texts(source: Path | None) -> list[tuple[int, str]]:
-    """The lines of a file, or of standard input ('-' or None), with their numbers from 1; empty ones are left out."""
+    """The lines of a file, or of standard input ('-' or None), with line numbers from 1; empty lines are skipped."""
     try:
         content = sys.stdin.read() if source is None or str(source) == "-" else read_text(source)
     except UnicodeDecodeError:

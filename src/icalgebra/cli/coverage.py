@@ -10,7 +10,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from icalgebra.cli.common import MaybePath, WorldOptions, progress, read_texts, unless_told
+from icalgebra.cli.common import MaybePath, WorldOptions, optional_arg, progress, read_texts
 from icalgebra.data.distributions import batches, check_request, distribution
 from icalgebra.data.sampler import HOLD_NOTHING
 from icalgebra.errors import InputError
@@ -28,21 +28,21 @@ class CoverageCommand(WorldOptions):
     """Coverage of the five mechanisms, applied in the published order, by number of context facts."""
 
     distribution: str = "train"
-    """Whose sequences to make; ignored with --file."""
+    """The distribution to sample; ignored with --file."""
     file: MaybePath = None
-    """Your own sequences, a line each; '-' for standard input."""
+    """Your own sequences, one per line; '-' for standard input."""
     n: int = 2000
     """How many sequences; ignored with --file."""
     facts: int = 200
-    """Facts a sequence, the query included; ignored with --file."""
+    """Facts per sequence, the query included; ignored with --file."""
     seed: int = 0
-    queries: Annotated[Literal["every", "last"] | None, unless_told("every|last")] = None
-    """every: each fact is a query to its prefix (default for train, copy and files); last: the last query is asked
-    after every prefix (default for distributions that hold the query out)."""
+    queries: Annotated[Literal["every", "last"] | None, optional_arg("every|last")] = None
+    """every: each fact is a query to the facts before it (default for train, copy and files); last: the last query
+    follows every prefix (default for distributions that hold the query out)."""
     commute_any: bool = False
     """Count a commutative copy whatever its answer, as the paper's listing does."""
     json: bool = False
-    """Print JSON for machines."""
+    """Print JSON."""
 
     def run(self) -> None:
         world = self.world()
@@ -53,7 +53,7 @@ class CoverageCommand(WorldOptions):
         else:
             _show(summary)
 
-    def _asked(self) -> Queries:
+    def _queries(self) -> Queries:
         if self.queries is not None:
             return self.queries
         return "every" if self.file or distribution(self.distribution).spec.held_out == HOLD_NOTHING else "last"
@@ -65,7 +65,7 @@ class CoverageCommand(WorldOptions):
         _check_facts(self.facts, "--facts")
         made = batches(self.distribution, 1024, self.facts, self.seed, world, n=self.n)
         parts = [
-            coverage(part.tokens, self._asked(), world.n_variables, commute_any=self.commute_any).solved_by
+            coverage(part.tokens, self._queries(), world.n_variables, commute_any=self.commute_any).solved_by
             for part in progress(made, self.n, "coverage", len)
         ]
         return Coverage(np.concatenate(parts))
@@ -78,7 +78,7 @@ class CoverageCommand(WorldOptions):
         longest = max(len(row) for row in rows) // FACT_LENGTH
         solved = np.full((len(rows), longest), NOT_ASKED, dtype=np.int8)
         for i, row in enumerate(rows):
-            one = coverage(row[None], self._asked(), world.n_variables, commute_any=self.commute_any)
+            one = coverage(row[None], self._queries(), world.n_variables, commute_any=self.commute_any)
             solved[i, : one.solved_by.shape[1]] = one.solved_by[0]
         return Coverage(solved)
 
@@ -97,7 +97,7 @@ class CoverageCommand(WorldOptions):
             "source": str(self.file) if self.file else self.distribution,
             "facts": measured.solved_by.shape[1],
             "shorter": int((measured.solved_by[:, -1] == NOT_ASKED).sum()),
-            "queries": self._asked(),
+            "queries": self._queries(),
             "commute_any": self.commute_any,
             "seed": self.seed,
             "world": world.to_dict(),
@@ -106,7 +106,7 @@ class CoverageCommand(WorldOptions):
 
 def _check_facts(n: int, where: str) -> None:
     if n < 2:
-        raise InputError(f"{where}: coverage needs at least 2 facts a sequence, one of context and the query, not {n}")
+        raise InputError(f"{where}: coverage needs at least 2 facts per sequence, the query and one before it, not {n}")
 
 
 def _show(summary: dict[str, Any]) -> None:

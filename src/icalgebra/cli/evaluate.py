@@ -23,13 +23,13 @@ class Evaluate:
     model: ModelName = "small"
     """A shipped model's name, a run folder, a checkpoint folder or a .safetensors file."""
     n: int = 1000
-    """Sequences an evaluation."""
+    """Sequences per evaluation."""
     facts: MaybeInt = None
-    """Facts a sequence, the query included; the model's own unless told."""
+    """Facts per sequence, the query included; by default as many as in training."""
     seed: int = 1
-    """Of the evaluation streams. The run itself evaluates with its own seed."""
+    """Seed of the evaluation streams. Evaluations during training use the run's own seed."""
     device: MaybeText = None
-    """cpu, cuda, …; CUDA where there is one unless told."""
+    """cpu, cuda, …; CUDA by default where there is one."""
     json: bool = False
     """The estimates as one JSON object."""
 
@@ -47,7 +47,7 @@ class Evaluate:
             values = {name: estimate.to_dict() for name, estimate in measured.items()}
             print(json.dumps({"model": str(checkpoint.path), "step": checkpoint.step, "evaluations": values}))
             return
-        step = f" (step {checkpoint.step})" if checkpoint.step else ""  # a lone file does not tell its step
+        step = f" (step {checkpoint.step})" if checkpoint.step else ""  # a single weights file does not say its step
         table = Table("evaluation", "value", "95 % interval", "n", title=f"{checkpoint.path}{step}")
         for name, estimate in measured.items():
             table.add_row(name, *_cells(name, estimate), f"{estimate.n:,}")

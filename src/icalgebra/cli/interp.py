@@ -1,4 +1,4 @@
-"""`icalgebra interp`: look inside a model; figures and JSON for any run folder."""
+"""`icalgebra interp`: one interpretability experiment on any model; figures and JSON."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CHOICES = f"One of {', '.join(INSIDE)}."
 
 @dataclass(frozen=True)
 class Interp:
-    """Look inside a model: one of the inside experiments on any model, its figures and its verdicts."""
+    """Run one interpretability experiment on any model: values beside the published ones, verdicts, figures."""
 
     what: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="WHAT", help=CHOICES)]
     model: ModelName = "small"
@@ -35,7 +35,7 @@ class Interp:
     out: Path = Path("build/interp")
     """Where the JSON and the figures (SVG) go."""
     tier: Literal["quick", "full"] = "quick"
-    """quick: about a minute on two cores; full: the paper's sample sizes."""
+    """quick: about a minute on two CPU cores; full: the paper's sample sizes."""
     seed: int = 0
     device: MaybeText = None
     """cpu, cuda, …; CUDA by default where there is one."""
@@ -93,6 +93,6 @@ def _beside_published(result: Result) -> Table:
             )
             notes += [f"{claim.id}: {claim.note}"] if claim.note else []
     if not judged:
-        notes = ["its world is not the paper's: shown, not judged"]
+        notes = ["trained on another world than the paper's: shown, not judged"]
     table.caption = "\n".join(notes)
     return table

@@ -15,27 +15,27 @@ import tyro
 from icalgebra import __version__
 from icalgebra.errors import InputError, RunError, unknown
 
-# name -> (module and class, what it does). The modules are imported only when their command is asked for.
+# name -> (module and class, what it does). Only the called command's module is imported, so that
+# `icalgebra --help` does not wait for torch.
 COMMANDS: dict[str, tuple[str, str]] = {
-    "sample": ("icalgebra.cli.sample:Sample", "make sequences of any distribution"),
+    "sample": ("icalgebra.cli.sample:Sample", "sample sequences from any distribution"),
     "coverage": ("icalgebra.cli.coverage:CoverageCommand", "how much the five mechanisms can answer"),
     "ask": ("icalgebra.cli.ask:Ask", "model, mechanisms and oracle side by side on your own sequence"),
     "oracle": ("icalgebra.cli.oracle:Oracle", "the exact posterior of a query, and why"),
-    "speedrun": ("icalgebra.cli.speedrun:SpeedrunCommand", "how long a preset takes to 99 % hold-out accuracy"),
+    "speedrun": ("icalgebra.cli.speedrun:SpeedrunCommand", "how long a preset trains to reach 99 % hold-out accuracy"),
     "reproduce": ("icalgebra.cli.reproduce:Reproduce", "measure the paper's numbers again and write the report"),
-    "report": ("icalgebra.cli.report:Report", "write the page from results that are there"),
-    "train": ("icalgebra.cli.train:Train", "train a model by a preset, or go on with a run"),
+    "report": ("icalgebra.cli.report:Report", "write the report from existing results"),
+    "train": ("icalgebra.cli.train:Train", "train a model from a preset, or resume a run"),
     "sweep": ("icalgebra.cli.sweep:Sweep", "train many runs from one description, resumable, here or on a cluster"),
-    "eval": ("icalgebra.cli.evaluate:Evaluate", "measure a model on every evaluation"),
+    "eval": ("icalgebra.cli.evaluate:Evaluate", "run every evaluation of a model, with intervals"),
     "interp": (
         "icalgebra.cli.interp:Interp",
-        "look inside a model: heads, copying, identity, closure, subspaces, …",
+        "interpretability experiments: heads, copying, identity, closure, subspaces, …",
     ),
     "bench": ("icalgebra.cli.bench:Bench", "measure how fast the parts are on this machine"),
 }
 
-
-# Options by the names they had up to 0.1; they are understood for one release more.
+# Names of options up to 0.1, accepted for one more release.
 RENAMED = {
     "--draw": "--mixture-rule",
     "--ladder": "--log-checkpoints",
@@ -55,19 +55,17 @@ def main(arguments: list[str] | None = None) -> None:
         print(f"icalgebra: {error}", file=sys.stderr)
         code = 1
     except (MemoryError, RuntimeError) as error:
-        # On a CPU torch has no error of its own for a lack of memory, only these words.
+        # When memory runs out on a CPU, torch raises a plain RuntimeError; only its text tells it from a bug.
         if isinstance(error, RuntimeError) and "tried to allocate" not in str(error).lower():
             raise
-        print(
-            "icalgebra: not enough memory for this; ask for fewer facts, or a smaller batch or model", file=sys.stderr
-        )
+        print("icalgebra: not enough memory for this; use fewer facts, or a smaller batch or model", file=sys.stderr)
         code = 2
     except BrokenPipeError:
-        # The reader of our output went away (`| head`): nothing is wrong, and nothing is left to flush.
+        # The reader of our output is gone (`| head`), which is not an error. Python would still try to flush on exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except OSError as error:
-        # A full disk, a folder that may not be written: the machine's matter, told in its words.
+        # A full disk, a folder without write permission: not a bug, so the system's message without a traceback.
         print(
             f"icalgebra: {': '.join(str(part) for part in (error.filename, error.strerror) if part)}", file=sys.stderr
         )
@@ -94,29 +92,29 @@ def _run(arguments: list[str]) -> int:
 
 
 def _parse(command: type, name: str, arguments: list[str]) -> Any:
-    """Options to the command's dataclass; tyro's boxed complaint becomes one line."""
+    """The command's dataclass from its options; tyro's boxed error message becomes one line."""
     words = [word.partition("=") for word in arguments]
     arguments = [RENAMED.get(option, option) + equals + value for option, equals, value in words]
-    complaint = io.StringIO()
+    message = io.StringIO()
     try:
-        with contextlib.redirect_stderr(complaint):
+        with contextlib.redirect_stderr(message):
             return tyro.cli(command, args=arguments, prog=f"icalgebra {name}", config=(tyro.conf.FlagCreatePairsOff,))
     except SystemExit as exit_:
         if exit_.code in (0, None):
             raise
-        raise InputError(_one_line(complaint.getvalue(), name)) from None
+        raise InputError(_one_line(message.getvalue(), name)) from None
 
 
-def _one_line(complaint: str, name: str) -> str:
-    """The reason inside tyro's box: what stands between its title and its first rule.
+def _one_line(message: str, name: str) -> str:
+    """The reason inside tyro's box: the text between its title and its first rule.
 
-    tyro has a hook that would give the reason without a box, but in a private module that may change in any release.
+    tyro has a hook that returns the reason without a box, but in a private module that may change in any release.
     """
-    lines = [line.strip("│ \t") for line in complaint.splitlines() if not line.startswith(("╭", "╰"))]
+    lines = [line.strip("│ \t") for line in message.splitlines() if not line.startswith(("╭", "╰"))]
     parts = re.split(r"\n[─-]+\n", "\n".join(lines))
-    title_is_part = "╭" not in complaint and len(parts) > 1  # a box in ASCII
+    title_is_part = "╭" not in message and len(parts) > 1  # a box in ASCII
     reason = " ".join(parts[title_is_part].split())
-    reason = re.sub(r"'None', |, 'None'", "", reason)  # leaving an option out is no choice to type
+    reason = re.sub(r"'None', |, 'None'", "", reason)  # None stands for an option left out; nobody can type it
     return f"{reason.rstrip('.')} (see icalgebra {name} --help)"
 
 

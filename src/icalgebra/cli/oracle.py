@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import tyro
 
-from icalgebra.cli.common import MaybePath, WorldOptions, output, progress, read_texts, unless_told
+from icalgebra.cli.common import MaybePath, WorldOptions, optional_arg, output, progress, read_texts
 from icalgebra.errors import InputError
 from icalgebra.language.parsing import read_prompt
 from icalgebra.language.vocabulary import ANSWER
@@ -23,24 +23,24 @@ SHOWN = 5  # mixtures in the text output
 
 @dataclass(frozen=True)
 class Oracle(WorldOptions):
-    """What is the answer to the last query of each sequence? Exactly, given how such sequences are made."""
+    """The exact posterior over answers to the last query of each sequence, given how sequences are sampled."""
 
-    text: Annotated[str | None, tyro.conf.Positional, unless_told("[SEQUENCE]")] = None
+    text: Annotated[str | None, tyro.conf.Positional, optional_arg("[SEQUENCE]")] = None
     """A sequence whose last fact lacks its answer: ,ab=c,bc=d,xy= (or '-' for standard input)."""
     file: MaybePath = None
-    """Read sequences from here, one a line; without text and file, from standard input."""
+    """Read sequences from this file, one per line; without SEQUENCE and --file, from standard input."""
     query: Literal["holdout", "train"] = "holdout"
     """holdout: the query and its reverse were held out of the context; train: drawn like any other fact."""
     json: bool = False
-    """One JSON object a line."""
+    """One JSON object per line."""
     out: MaybePath = None
-    """Write here instead of to the screen."""
+    """Write to this file instead of standard output."""
 
     def run(self) -> None:
         world = self.world()
         oracle_arrays(world)
         prompts = [read_prompt(text, number, world.vocabulary) for number, text in self._texts()]
-        # The bar and the answers share the screen, so the answers wait until all are found.
+        # Progress bar and answers share the terminal, so nothing is printed before all answers are found.
         answers = [self._answer(prompt, world) for prompt in progress(prompts, len(prompts), "oracle")]
         with output(self.out) as stream:
             for answer in answers:
@@ -68,7 +68,7 @@ class Oracle(WorldOptions):
 
 
 def _lines(answer: dict[str, Any]) -> Iterator[str]:
-    """For people: the query with its kind, then the posterior, likeliest first, then the reason."""
+    """The query with its kind, then the posterior, likeliest first, then the reason."""
     yield f"{answer['text'][-ANSWER:]}  {answer['kind']}"
     ranked = sorted(answer["posterior"].items(), key=lambda item: (-item[1], item[0]))
     if ranked:

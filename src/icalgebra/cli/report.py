@@ -1,4 +1,4 @@
-"""`icalgebra report`: the page from results that are there; nothing is measured."""
+"""`icalgebra report`: the page from existing results; nothing is measured."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from icalgebra.results import TIERS
 
 @dataclass(frozen=True)
 class Report:
-    """Write the page from the results in a folder, the committed ones unless told."""
+    """Write the page from the results in a folder, by default the committed ones."""
 
     results: Path = Path("results")
     """A folder of results: <tier>/<model>/<experiment>.json."""
     out: Path = Path("build/page")
     """Where report.html goes."""
     json: bool = False
-    """Print where the page is as JSON."""
+    """Print the path of the page as JSON."""
 
     def run(self) -> None:
         from icalgebra.report.page import build_report

@@ -28,22 +28,22 @@ class Reproduce:
     """Measure the paper's numbers again and put them beside the published ones in one HTML page."""
 
     tier: Literal["quick", "full"] = "quick"
-    """quick: minutes on two cores; full: the sizes behind the committed results."""
+    """quick: minutes on two CPU cores; full: the sample sizes of the committed results."""
     only: MaybeText = None
     """One experiment by name; the rest of the page comes from earlier results."""
     list: bool = False
-    """List the experiments and what each asks; nothing is measured."""
+    """List the experiments and their questions; nothing is measured."""
     out: Path = Path("build/report")
     """Where results and page go."""
     seed: int = 0
     model: str = "small"
-    """The model to ask: a shipped one's name, a run folder, a checkpoint folder or a .safetensors file."""
+    """The model to measure: a shipped model's name, a run folder, a checkpoint folder or a .safetensors file."""
     runs: tuple[str, ...] = ()
     """Finished runs, for --only dynamics (run folders, one per seed), architecture or mixing (a sweep's folder)."""
     device: MaybeText = None
     """cpu, cuda, …; CUDA by default where there is one."""
     json: bool = False
-    """Print where things are as JSON."""
+    """Print the paths of the page and the results as JSON."""
 
     def run(self) -> int:
         if self.list:
@@ -54,12 +54,12 @@ class Reproduce:
         fresh = self.out / "results"
         written, left_out = self._measure(self._names(), fresh)
         page = build_report(self.out, fresh, COMMITTED if COMMITTED.is_dir() else None, written)
-        told = {"report": str(page), "results": str(fresh), "left_out": left_out}
-        print(json.dumps(told) if self.json else f"report: {page}")
+        summary = {"report": str(page), "results": str(fresh), "left_out": left_out}
+        print(json.dumps(summary) if self.json else f"report: {page}")
         return 1 if left_out else 0
 
     def _measure(self, names: Sequence[str], fresh: Path) -> tuple[Sequence[Path], dict[str, str]]:
-        """The files written; and what could not be asked, with the reason: of several experiments the others go on."""
+        """The files written, and the experiments that could not run, with the reason; the others run all the same."""
         console = Console(stderr=True)
         if self.tier == "quick":
             expected = sum(EXPERIMENTS[name].seconds for name in names)
@@ -68,9 +68,9 @@ class Reproduce:
         written = []
         left_out: dict[str, str] = {}
         for i, name in enumerate(names, start=1):
-            asked = EXPERIMENTS[name]
+            entry = EXPERIMENTS[name]
             try:
-                with console.status(f"{i}/{len(names)} {name}: {asked.title} (about {asked.seconds:.0f} s)"):
+                with console.status(f"{i}/{len(names)} {name}: {entry.title} (about {entry.seconds:.0f} s)"):
                     result = run_experiment(name, self.tier, self.seed, loaded, runs)
             except InputError as error:
                 if len(names) == 1:
@@ -91,7 +91,7 @@ class Reproduce:
         if self.only is None:
             return [name for name, found in EXPERIMENTS.items() if found.can_run and not found.needs_runs]
         if not experiment(self.only).needs_runs and self.runs:
-            raise InputError(f"{self.only} reads no --runs")
+            raise InputError(f"{self.only} does not use --runs; leave it out")
         return [self.only]
 
 

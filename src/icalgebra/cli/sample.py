@@ -1,4 +1,4 @@
-"""`icalgebra sample`: sequences to the screen or to a file."""
+"""`icalgebra sample`: sequences to standard output or to a file."""
 
 from __future__ import annotations
 
@@ -19,25 +19,26 @@ from icalgebra.data.distributions import batches, check_request, sample
 from icalgebra.errors import InputError
 from icalgebra.language.sequences import Sequences
 
-BATCH = 8192
+BATCH = 8192  # sequences per batch
+BATCH_FACTS = 8_000_000  # facts per batch: bounds memory however long the sequences are
 ARRAYS = ("tokens", "structures", "assignment")
 
 
 @dataclass(frozen=True)
 class Sample(WorldOptions):
-    """Make sequences of a distribution. The same seed gives the same lines whatever --n."""
+    """Sample sequences from a distribution. The same seed gives the same lines whatever --n."""
 
     distribution: str = "train"
-    """train, holdout, copy, commute, identity, cancel, associate, … (an unknown name lists or suggests)."""
+    """train, holdout, copy, commute, identity, cancel, associate, … (an unknown name gets the list or a suggestion)."""
     n: int = 10
     """How many sequences."""
     facts: int = 200
-    """Facts a sequence, the query included."""
+    """Facts per sequence, the query included."""
     seed: int = 0
     format: Literal["text", "jsonl", "npz"] = "text"
-    """text: a line each; jsonl: with structures and assignment; npz: arrays (needs --out)."""
+    """text: one line per sequence; jsonl: with structures and assignment; npz: arrays (needs --out)."""
     out: MaybePath = None
-    """Write here instead of to the screen."""
+    """Write to this file instead of standard output."""
     json: bool = False
     """The same as --format jsonl."""
 
@@ -48,7 +49,7 @@ class Sample(WorldOptions):
             raise InputError("--format npz needs --out FILE")
         if self.n < 0:
             raise InputError(f"--n is a count of sequences, not {self.n}")
-        size = max(1, min(BATCH, 8_000_000 // self.facts))
+        size = max(1, min(BATCH, BATCH_FACTS // self.facts))
         made = batches(self.distribution, size, self.facts, self.seed, world, n=self.n)
         parts = progress(made, self.n, "sampling", len) if self.out else made
         if kind == "npz":
@@ -60,7 +61,7 @@ class Sample(WorldOptions):
                 stream.write("".join(f"{line}\n" for line in lines))
 
     def _write_arrays(self, parts: Iterator[Sequences], empty: Sequences) -> None:
-        """tokens, structures and assignment, streamed through files: the whole never sits in memory."""
+        """tokens, structures and assignment, streamed through temporary files: memory does not grow with --n."""
         assert self.out is not None
         with output(self.out, "wb") as stream, tempfile.TemporaryDirectory(dir=self.out.parent) as folder:
             layout = {name: (getattr(empty, name).shape[1], getattr(empty, name).dtype) for name in ARRAYS}

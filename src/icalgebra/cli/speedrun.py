@@ -1,4 +1,4 @@
-"""`icalgebra speedrun`: how long a preset takes to 99 % hold-out accuracy, over several seeds."""
+"""`icalgebra speedrun`: how long a preset trains to reach 99 % hold-out accuracy, over several seeds."""
 
 from __future__ import annotations
 
@@ -30,31 +30,31 @@ class SpeedrunCommand:
         tyro.conf.Positional[str], tyro.conf.arg(metavar="[PRESET]", help=f"One of {', '.join(PRESETS)}.")
     ] = "small"
     seeds: int = 3
-    """How many seeds, from --seed on; 0: only the time of a step."""
+    """Number of seeds, counted from --seed; 0: only time the steps."""
     target: float = 0.99
     """The hold-out accuracy to pass."""
     n: int = 5000
-    """Fresh sequences behind each accuracy."""
+    """Fresh sequences per evaluation."""
     steps: MaybeInt = None
-    """Another length of the schedule than the preset's."""
+    """Length of the schedule; by default the preset's."""
     timed_steps: int = 60
     """Steps timed before the runs, ten at a time; at least 20."""
     device: MaybeText = None
-    """cpu, cuda, …; CUDA where there is one unless told."""
+    """cpu, cuda, …; CUDA by default where there is one."""
     seed: int = 0
     """The first seed."""
     keep: MaybePath = None
-    """Go on to the end of the schedule and keep the run folders here: <preset>-seed0, <preset>-seed1 …; one that was
-    cut short is begun anew."""
+    """Train to the end of the schedule and keep the run folders here: <preset>-seed0, <preset>-seed1 …; an unfinished
+    run starts over."""
     out: MaybePath = None
-    """A folder for the result file, written after every seed; a later call goes on with the seeds not in it."""
+    """A folder for the result file, written after every seed; a later call adds the seeds that are not in it."""
     json: bool = False
     """The result as one JSON object."""
 
     def run(self) -> None:
         self._check()
         config = self._config()
-        result = self._begun()
+        result = self._earlier_result()
         done = [run["seed"] for run in result.details["runs"]] if result else []
         left = [seed for seed in range(self.seed, self.seed + self.seeds) if seed not in done]
         warm_up_seconds = warm_up(config, self.device) if left or not result else 0.0
@@ -80,44 +80,43 @@ class SpeedrunCommand:
             raise InputError(f"--target is an accuracy between 0 and 1, not {self.target}")
 
     def _config(self) -> TrainConfig:
-        """The speedrun looks at the hold-out accuracy itself; a run that is kept has evaluations of its own too."""
+        """The speedrun measures hold-out accuracy itself; only a run that is kept has the usual evaluations as well."""
         quiet = {"eval_n": 256, "eval_facts": ()} if self.keep else {"eval_every": 0}
         return self._recipe().with_changes(checkpoint_every=0, **quiet)
 
     def _recipe(self) -> TrainConfig:
         return preset(self.preset).with_changes(**({} if self.steps is None else {"steps": self.steps}))
 
-    def _asked(self) -> dict:
+    def _settings(self) -> dict:
         sizes = {"target": self.target, "n": self.n, "timed_steps": self.timed_steps}
         return {**sizes, "training": self._recipe().to_dict()}
 
-    def _begun(self) -> Result | None:
-        """What an earlier call has left in the folder, if it asked for the same; its seeds count."""
+    def _earlier_result(self) -> Result | None:
+        """The result of an earlier call with the same settings, whose seeds are not run again."""
         path = result_path(self.out, "full", self.preset, "speedrun") if self.out else None
         found = read_result(path) if path and path.exists() else None
-        return replace(found, command=self._command()) if found and self._is_asked_by(found.config) else None
+        return replace(found, command=self._command()) if found and self._has_these_settings(found.config) else None
 
-    def _is_asked_by(self, config: dict) -> bool:
-        """Whether an earlier result has these settings; fields that were added since have their defaults."""
-        sizes = {key: value for key, value in self._asked().items() if key != "training"}
-        told = {key: value for key, value in config.items() if key != "training"}
-        return told == sizes and self._recipe().matches(config.get("training"))
+    def _has_these_settings(self, config: dict) -> bool:
+        """Whether an earlier result was made with these settings; fields added since then have their defaults."""
+        sizes = {key: value for key, value in self._settings().items() if key != "training"}
+        found = {key: value for key, value in config.items() if key != "training"}
+        return found == sizes and self._recipe().matches(config.get("training"))
 
     def _command(self) -> str:
         length = f" --steps {self.steps}" if self.steps else ""
         return f"icalgebra speedrun {self.preset} --seeds {self.seeds} --seed {self.seed}{length}"
 
     def _result(self, warm_up_seconds: float, milliseconds: np.ndarray) -> Result:
-        details = {
-            "device": device_name(choose_device(self.device)),
-            "warm_up_seconds": warm_up_seconds,
-            "runs": [],
-        }
+        device = device_name(choose_device(self.device))
+        details = {"device": device, "warm_up_seconds": warm_up_seconds, "runs": []}
         values = {
             "milliseconds_a_step": mean(milliseconds),
             "times_released": mean(1000 * released.STEP_SECONDS / milliseconds),
         }
-        return Result("speedrun", "full", self.preset, self.seed, self._asked(), self._command(), values, {}, details)
+        return Result(
+            "speedrun", "full", self.preset, self.seed, self._settings(), self._command(), values, {}, details
+        )
 
     def _write(self, result: Result) -> None:
         if self.out:
@@ -125,9 +124,10 @@ class SpeedrunCommand:
             write_result(self.out, replace(result, provenance=provenance(seconds, result.details["device"])))
 
     def _show(self, result: Result) -> None:
-        a_step = result.values["milliseconds_a_step"].value
-        table = Table(title=f"{self.preset} to {self.target:.0%} hold-out accuracy; a step takes {a_step:.1f} ms")
-        times_and_rate = ("training\ns", "in all\ns", "TFLOP/s\n(of chip)")  # in two lines: 80 columns hold the table
+        step_ms = result.values["milliseconds_a_step"].value
+        table = Table(title=f"{self.preset} to {self.target:.0%} hold-out accuracy; {step_ms:.1f} ms per step")
+        # Headings in two lines, so that the table fits into 80 columns.
+        times_and_rate = ("training\ns", "in all\ns", "TFLOP/s\n(of chip)")
         for heading in ("seed", "passed", "hold-out, %", "steps", *times_and_rate):
             table.add_column(heading, justify="right", no_wrap=True)
         for run in result.details["runs"]:

@@ -22,14 +22,14 @@ from icalgebra.sweep.slurm import slurm_script
 from icalgebra.sweep.table import adopt_table, sweep_curves, write_table
 from icalgebra.train.distributed import choose_device
 
-PIPED_WIDTH = 160
+PIPED_WIDTH = 160  # columns of the table when piped, where rich would assume 80 and fold it
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """Train every run of a description; stopped or killed, the same command goes on where it was.
+    """Train every run of a description. If the sweep is stopped or killed, the same command continues it.
 
-    On another machine it goes on from table.json alone: put it into --out, and no run that it says is done is repeated.
+    On another machine, table.json is enough to continue: put it into --out, and the runs it lists as done are skipped.
     """
 
     file: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="DESCRIPTION")]
@@ -37,21 +37,21 @@ class Sweep:
     out: Path
     """The sweep's folder: manifest.jsonl, runs/, table.json, curves.svg."""
     workers: MaybeInt = None
-    """Runs at once: processes that share this machine's device; one unless told."""
+    """Runs at a time, as processes that share this machine's device; 1 by default."""
     ray: bool = False
-    """On a Ray cluster: the one RAY_ADDRESS names, or one started on this machine."""
+    """Use a Ray cluster: the one that RAY_ADDRESS names, or one started on this machine."""
     slurm: MaybePath = None
-    """Write a Slurm array script here and return at once; --workers bounds its tasks at once."""
+    """Write a Slurm array script to this file and run nothing; --workers limits how many tasks run at a time."""
     device: MaybeText = None
-    """cpu, cuda, …, or several: cuda:0,cuda:1; CUDA where there is one unless told."""
+    """cpu, cuda, …, or several: cuda:0,cuda:1; CUDA by default where there is one."""
     retries: int = 2
-    """How often a run that died is tried again from its checkpoint."""
+    """How often a run that crashed is resumed from its checkpoint."""
     only: tuple[str, ...] = ()
-    """Only the runs whose name has all these words, such as d_model=256 seed=0; the table keeps the others."""
+    """Only the runs whose name contains all these words, such as d_model=256 seed=0; the table keeps the others."""
     task: MaybeInt = None
-    """Only the run of this line of the manifest, counted from 0."""
+    """Only the run on this line of the manifest, counted from 0."""
     collect: bool = False
-    """Run nothing: the table and the figure of what is there."""
+    """Run nothing; write the table and the figure of the runs that are done."""
     json: bool = False
     """The table as one JSON object."""
 
@@ -69,26 +69,26 @@ class Sweep:
         try:
             if not self.collect:
                 status = self._run_all(selected, entries)
-        finally:  # an interrupted sweep leaves the table of what is done
+        finally:  # an interrupted sweep still writes the table of what is done
             table = write_table(self.file.stem, entries, self.out)
             self._write_figure(entries)
         self._print(table)
-        return _told_failures(status, self.out)
+        return _exit_code(status, self.out)
 
     def _check(self) -> None:
         ways = {"--ray": self.ray, "--slurm": self.slurm, "--collect": self.collect, "--task": self.task is not None}
-        asked = [name for name, given in ways.items() if given]
-        if len(asked) > 1:
-            raise InputError(f"{' and '.join(asked)} do not go together")
-        if self.only and asked and asked != ["--ray"]:
-            raise InputError(f"--only and {asked[0]} do not go together")
+        chosen_ways = [name for name, given in ways.items() if given]
+        if len(chosen_ways) > 1:
+            raise InputError(f"{' and '.join(chosen_ways)} cannot be combined")
+        if self.only and chosen_ways and chosen_ways != ["--ray"]:
+            raise InputError(f"--only and {chosen_ways[0]} cannot be combined")
         if self.workers is not None and self.workers < 1:
             raise InputError(f"--workers must be at least 1, not {self.workers}")
         if self.retries < 0:
             raise InputError(f"--retries must be at least 0, not {self.retries}")
 
     def _run_all(self, selected: list[Entry], entries: list[Entry]) -> Status:
-        """The table is written anew whenever a run is done: a sweep may be killed without a word."""
+        """Rewrites the table whenever a run is done, since a sweep may be killed without warning."""
         done = 0
 
         def watch(status: Status) -> None:
@@ -105,9 +105,9 @@ class Sweep:
         assert self.task is not None
         if not 0 <= self.task < len(entries):
             raise InputError(f"--task must be between 0 and {len(entries) - 1}, not {self.task}")
-        with live_status(self.out) as show:  # no table: tasks of an array would write it all at once
+        with live_status(self.out) as show:  # no table: the tasks of an array would all write it at once
             status = run_sweep([entries[self.task]], self.out, self._workers(), self.retries, show)
-        return _told_failures(status, self.out)
+        return _exit_code(status, self.out)
 
     def _workers(self) -> Workers:
         if self.ray:
@@ -116,7 +116,7 @@ class Sweep:
             return RayWorkers(self.workers or 1, self.device)
         devices = self.device.split(",") if self.device else []
         for device in devices:
-            choose_device(device)  # a wrong name is told now, not by every run
+            choose_device(device)  # a wrong name fails here, not in every run
         return LocalWorkers(self.workers or 1, list(devices))
 
     def _write_slurm(self, manifest: Path, n: int) -> int:
@@ -147,7 +147,7 @@ class Sweep:
 
 def _cells(row: dict[str, Any]) -> list[str]:
     holdout = {key: 100 * value for key, value in row["final"]["holdout"].items()}
-    skills = [row["final"].get(name) for name in MECHANISMS]  # a small world cannot ask them all
+    skills = [row["final"].get(name) for name in MECHANISMS]  # some worlds are too small for some distributions
     return [
         f"{holdout['value']:.1f} [{holdout['low']:.1f}, {holdout['high']:.1f}]",
         *("" if skill is None else f"{100 * skill['value']:.1f}" for skill in skills),
@@ -156,9 +156,10 @@ def _cells(row: dict[str, Any]) -> list[str]:
     ]
 
 
-def _told_failures(status: Status, out: Path) -> int:
+def _exit_code(status: Status, out: Path) -> int:
+    """0, or an error that names the first run that failed."""
     if status.failed:
         first = status.failed[0]
-        told = f"{first.name} ({first.folder(out)}): {status.complaints[first.id]}"
-        raise RunError(f"{len(status.failed)} of the runs died too often; {told}")
+        reason = f"{first.name} ({first.folder(out)}): {status.complaints[first.id]}"
+        raise RunError(f"{len(status.failed)} of the runs crashed after all retries; {reason}")
     return 0

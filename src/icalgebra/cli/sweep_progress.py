@@ -1,4 +1,4 @@
-"""The live view of a sweep, for people: how many runs wait, run, are done; where the running ones are."""
+"""The live view of a sweep: how many runs are waiting, running and done, and how far the running ones are."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TAIL_BYTES = 4096  # more than two records of metrics.jsonl
 
 @contextmanager
 def live_status(out: Path) -> Iterator[Callable[[Status], None]]:
-    """A function that shows a sweep's status, on standard error; nothing when piped."""
+    """A function that shows a sweep's status on standard error; it does nothing when piped."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield lambda status: None
@@ -29,14 +29,14 @@ def live_status(out: Path) -> Iterator[Callable[[Status], None]]:
 
 def _view(status: Status, out: Path) -> Group:
     counts = {"waiting": status.waiting, "running": status.running, "done": status.done, "failed": status.failed}
-    told = " · ".join(f"{len(entries)} {state}" for state, entries in counts.items())
-    retries = status.deaths.total()
-    lines = [f"{told}{f' · {retries} died on the way' if retries else ''}"]
-    lines += [f"  {entry.name}  {_whereabouts(entry, out)}" for entry in status.running]
+    summary = " · ".join(f"{len(entries)} {state}" for state, entries in counts.items())
+    crashes = status.deaths.total()
+    lines = [f"{summary}{f' · {crashes} crashes' if crashes else ''}"]
+    lines += [f"  {entry.name}  {_position(entry, out)}" for entry in status.running]
     return Group(*(Text(line, no_wrap=True, overflow="ellipsis") for line in lines))
 
 
-def _whereabouts(entry: Entry, out: Path) -> str:
+def _position(entry: Entry, out: Path) -> str:
     step, holdout = 0, ""
     for record in _last_records(entry.folder(out) / "metrics.jsonl"):
         step = record["step"]
@@ -46,7 +46,7 @@ def _whereabouts(entry: Entry, out: Path) -> str:
 
 
 def _last_records(metrics: Path) -> list[dict]:
-    """The whole lines at the end of a file that is being written."""
+    """The complete lines at the end of a file that is being written."""
     try:
         with open(metrics, "rb") as stream:
             start = max(0, metrics.stat().st_size - TAIL_BYTES)

@@ -1,4 +1,4 @@
-"""`icalgebra train`: start a run by a preset or a config file, or go on with one."""
+"""`icalgebra train`: start a run from a preset or a config file, or resume one."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from icalgebra.train.presets import PRESETS
 
 
 def _overrides() -> type:
-    """A dataclass of all config fields, each left alone unless given."""
+    """A dataclass of all config fields, each None (keep the preset's value) by default."""
     hints = get_type_hints(TrainConfig)
 
-    def left_alone(name: str, help: str) -> tuple[str, Any, Any]:
+    def option(name: str, help: str) -> tuple[str, Any, Any]:
         shown = tyro.conf.arg(
             name=OPTION_NAMES.get(name, name), help=help, metavar=_metavar(hints[name]), help_behavior_hint=""
         )
         return name, Annotated[hints[name] | None, shown], field(default=None)
 
-    options = [left_alone(item.name, item.metadata["help"]) for item in fields(TrainConfig)]
+    options = [option(item.name, item.metadata["help"]) for item in fields(TrainConfig)]
     return make_dataclass("Overrides", options, frozen=True)
 
 
@@ -50,7 +50,7 @@ PresetName = Annotated[
 
 @dataclass(frozen=True)
 class Train(Overrides):
-    """Train a model: a preset, with any field changed, or go on with a run."""
+    """Train a model from a preset, with any field changed, or resume a run."""
 
     preset: PresetName = None
     table: MaybePath = None
@@ -58,11 +58,11 @@ class Train(Overrides):
     out: MaybePath = None
     """The new run folder: config.json, metrics.jsonl, checkpoints."""
     resume: MaybePath = None
-    """Go on with this run folder from its newest sound checkpoint."""
+    """Resume this run folder from its newest valid checkpoint."""
     config: MaybePath = None
-    """A JSON file of fields instead of a preset."""
+    """A JSON file of config fields, instead of a preset."""
     device: MaybeText = None
-    """cpu, cuda, cuda:1, …; CUDA where there is one unless told."""
+    """cpu, cuda, cuda:1, …; CUDA by default where there is one."""
     json: bool = False
     """The result as one JSON object."""
 
@@ -71,41 +71,41 @@ class Train(Overrides):
         changes = {name: value for name, value in changes.items() if value is not None} | self._structures()
         if self.resume is not None:
             if changes or self.preset or self.config or self.out:
-                raise InputError("--resume goes on with the run's own config: give it nothing but --device")
+                raise InputError("--resume uses the saved config; only --device may be added")
             result = train(resume=self.resume, device=self.device, progress=True)
         else:
-            result = self._started(self._chosen().with_changes(**changes), self._out())
+            result = self._train_new(self._base_config().with_changes(**changes), self._out())
         self._print(result)
 
-    def _started(self, config: TrainConfig, out: Path) -> TrainResult:
+    def _train_new(self, config: TrainConfig, out: Path) -> TrainResult:
         try:
             return train(config, out, device=self.device, progress=True)
         except KeyboardInterrupt:
             if (out / "config.json").exists():
-                print(f"icalgebra: what is done is kept; icalgebra train --resume {out} goes on", file=sys.stderr)
+                print(f"icalgebra: the run is kept; continue it with icalgebra train --resume {out}", file=sys.stderr)
             raise
 
     def _structures(self) -> dict[str, tuple[str, ...]]:
-        """Names, with blanks or commas between them; the user's own table is written out, so that the config has it."""
+        """Names, separated by spaces or commas. The user's own table is written out, to be part of config.json."""
         named = split_names(",".join(self.structures or ()))
         own = (read_table(self.table).written_out,) if self.table is not None else ()
         return {"structures": named + own} if self.structures is not None or own else {}
 
-    def _chosen(self) -> TrainConfig:
+    def _base_config(self) -> TrainConfig:
         if self.preset is not None and self.config is None:
             return preset(self.preset)
         if self.config is not None and self.preset is None:
             return TrainConfig.load(self.config)
-        raise InputError(f"name a preset ({KNOWN}) or give --config FILE: one of them")
+        raise InputError(f"name a preset ({KNOWN}) or give --config FILE, one of the two")
 
     def _out(self) -> Path:
         if self.out is None:
-            raise InputError("--out RUN says where the run folder goes")
+            raise InputError("give --out RUN, the new run folder")
         return self.out
 
     def _print(self, result: TrainResult) -> None:
         if not result.final:
-            return  # this is not the leading rank
+            return  # not the leading rank, which alone prints
         final = {name: value for name, value in result.final.items() if isinstance(value, float)}
         if self.json:
             print(json.dumps({"run": str(result.run), "step": result.step, "seconds": result.seconds, **final}))
