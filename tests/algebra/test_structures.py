@@ -1,4 +1,4 @@
-"""Structures against independent truth: axioms by hand, sympy's groups, GAP's small groups, all small Latin squares."""
+"""Structures against independent references: slow axioms, sympy, GAP's small groups, all small Latin squares."""
 
 import json
 from itertools import combinations, permutations, product
@@ -232,7 +232,7 @@ def test_predicates_say_what_the_definitions_say(table):
         ([[1, 1], [0, 0]], "magma"),
     ],
 )
-def test_kind_is_the_strongest_name(rows, kind):
+def test_kind_is_the_most_specific_name(rows, kind):
     assert Structure.from_table("mine", np.array(rows)).kind == kind
 
 
@@ -289,7 +289,7 @@ def test_an_unknown_name_suggests_the_nearest(wrong, nearest):
     assert repr(nearest) in str(caught.value)
 
 
-def test_a_name_like_no_other_lists_the_known_ones():
+def test_a_name_unlike_any_other_lists_the_known_ones():
     with pytest.raises(InputError) as caught:
         structure("!!!!!!!!!!")
     assert all(name in str(caught.value) for name in known_names())
@@ -311,7 +311,7 @@ def test_a_small_group_outside_the_catalogue_is_refused(name):
 
 
 @pytest.mark.parametrize("name", ["Semigroup(1,0)", "Monoid(2,0)"])
-def test_a_random_table_that_cannot_be_is_refused(name):
+def test_a_random_table_that_cannot_exist_is_refused(name):
     with pytest.raises(InputError):
         structure(name)
 

@@ -14,7 +14,7 @@ TINY = World(("C3", "C4"), n_variables=8)
 
 
 def identities(sequences: Sequences) -> list[str]:
-    """The identity's letter of every row."""
+    """The letter of the identity, for every row."""
     letters = sequences.world.vocabulary.variables
     return [letters[int(np.flatnonzero(row)[0])] for row in sequences.identity_variables()]
 
@@ -107,7 +107,7 @@ def test_identity_cases_are_marked_and_can_be_left_out() -> None:
     assert not any(cases.any() for cases in left_out.values())
 
 
-def test_what_cannot_be_met_is_said_in_one_line() -> None:
+def test_what_cannot_be_met_is_reported_in_one_line() -> None:
     with pytest.raises(InputError, match="fewer elements than the 4 variables"):
         counterfactual_pairs("closure", 1, 20, 0, World(("C4",), n_variables=4))
     with pytest.raises(InputError, match="kind of pair"):

@@ -42,7 +42,7 @@ EVERYWHERE = [(world, n_facts) for world in WORLDS for n_facts in (14, 60, 200)]
 
 
 class Row:
-    """One sequence with everything the definitions speak of."""
+    """One sequence with everything that the definitions refer to."""
 
     def __init__(self, sequences, row, text):
         *self.context, self.query = parse(text)
@@ -160,7 +160,7 @@ def cancel_facts(row):
 
 
 @pytest.mark.parametrize("world, n_facts", [(world, n) for world in WORLDS for n in (8, 9, 14, 60)])
-def test_cancel_holds_only_the_needed_facts_and_they_suffice(world, n_facts):
+def test_cancel_has_only_the_required_facts_and_they_suffice(world, n_facts):
     for row in rows_of("cancel", world, n_facts):
         assert len(row.blocks) == 1
         assert row.identity not in (row.x, row.y)
@@ -179,15 +179,15 @@ def test_cancel_embedded_is_a_holdout_sequence_that_cancellation_solves(world, n
         assert row.held_out
         assert row.identity not in (row.x, row.y)
         assert sufficient(row.context, row)
-        needed = cancel_facts(row)
-        assert len(needed & set(row.context)) >= min(n_facts - 1, len(needed))
+        required = cancel_facts(row)
+        assert len(required & set(row.context)) >= min(n_facts - 1, len(required))
     assert any(len(row.blocks) > 1 for row in rows)
     if n_facts >= 60:
         assert all(set(row.context) - cancel_facts(row) for row in rows)
 
 
 @pytest.mark.parametrize("world, n_facts", [(world, n) for world in WORLDS for n in (4, 14, 60)])
-def test_associate_holds_one_triple_and_nothing_else(world, n_facts):
+def test_associate_has_one_triple_and_nothing_else(world, n_facts):
     for row in rows_of("associate", world, n_facts):
         assert len(row.blocks) == 1
         assert row.identity not in (row.x, row.y)
@@ -208,8 +208,8 @@ def test_associate_embedded_is_solved_by_a_triple_and_not_by_identity_or_cancel(
 
 
 @pytest.mark.parametrize("name", ["associate", "cancel"])
-def test_needed_facts_are_shuffled(name):
-    """The first fact of the context is as often any of the needed ones as the last is."""
+def test_required_facts_are_shuffled(name):
+    """Each of the required facts comes first as often as last."""
     rows = rows_of(name, World(("C5",), n_variables=5), 4 if name == "associate" else 5, n=4000)
     first, last = (Counter(_role(row, row.context[i]) for row in rows) for i in (0, -1))
     for role in first:
@@ -301,7 +301,7 @@ def test_reserved_identity_leaves_the_other_variables_uniform():
     "name, n_facts", [("C4", 4), ("C4", 5), ("D3", 6), ("Quasigroup(4,5)", 4), ("Quasigroup(4,5)", 6)]
 )
 def test_cancel_chooses_uniformly_among_the_sets_that_rule_out_every_other_element(name, n_facts):
-    """Sets that leave an element out of the closure altogether could do with less; they are not used."""
+    """A set that leaves an element out of the closure would need fewer facts; such sets are not used."""
     table, order = structure(name).table, structure(name).order
     identity = identity_of(table)
     queries = [(x, y) for x, y in product(range(order), repeat=2) if identity not in (x, y)]
@@ -321,7 +321,7 @@ def test_cancel_chooses_uniformly_among_the_sets_that_rule_out_every_other_eleme
     assert_follows(observed, law)
 
 
-def test_planted_facts_take_every_place_of_an_embedded_sequence():
+def test_required_facts_take_every_position_of_an_embedded_sequence():
     places = Counter()
     for row in rows_of("associate_embedded", World(("C10",), p_mix=0.0), 10, n=2000):
         for found in triples(row.context, *row.query):
@@ -385,7 +385,7 @@ def test_what_can_never_be_met_is_refused_with_the_reason(name, n_facts, world, 
         ("associate_embedded", 200_000, World(("C52",), n_variables=52)),
     ],
 )
-def test_what_never_turns_up_ends_in_an_error_and_not_in_a_hang(name, n_facts, world):
+def test_what_is_never_found_ends_in_an_error_and_not_in_a_hang(name, n_facts, world):
     with pytest.raises(InputError, match=f"no {name} sequence of {n_facts} facts was found"):
         sample(name, 1, n_facts, world=world)
 
@@ -396,6 +396,6 @@ def test_an_unknown_distribution_suggests_the_nearest():
 
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
-def test_the_fewest_facts_a_distribution_names_are_enough(name):
+def test_min_facts_are_enough(name):
     n_facts = max(DISTRIBUTIONS[name].min_facts, 3 if "cancel" in name else 0)
     assert len(sample(name, 20, n_facts).texts()) == 20

@@ -65,7 +65,7 @@ def test_a_row_is_a_function_of_seed_stream_and_number(name, seed, start, n, row
 
 
 @pytest.mark.parametrize("batch_size", [0, -3])
-def test_a_batch_of_nothing_is_refused(batch_size):
+def test_an_empty_batch_is_refused(batch_size):
     with pytest.raises(InputError, match="at least 1 sequence"):
         next(batches("train", batch_size, 5, n=10))
     with pytest.raises(InputError, match="counts of rows"):
@@ -93,7 +93,7 @@ def test_seeds_and_streams_differ():
     assert len(set(texts)) == len(texts)
 
 
-def test_a_stream_is_named_after_its_distribution_unless_told():
+def test_a_stream_has_the_name_of_its_distribution_by_default():
     assert sample("holdout", 1, 5).stream == "holdout"
     assert same(sample("train", 9, 5), sample("train", 9, 5, stream="train"))
 
@@ -215,7 +215,7 @@ def test_assignments_are_injective_and_no_identity_is_reserved(world):
             assert identity is None or names[identity] != world.reserved
 
 
-def test_every_variable_but_the_reserved_one_gets_to_be_an_identity():
+def test_every_variable_but_the_reserved_one_can_be_an_identity():
     made = sample("train", 3000, 1, seed=13)
     identities = {names[0] for row in range(3000) for _, names in blocks(made, row)}
     assert identities == set("bcdefghijklmnop")
@@ -285,7 +285,7 @@ def test_facts_of_one_sequence_are_independent():
 # --- extremes -------------------------------------------------------------------------------------------------------
 
 
-def test_one_fact_is_a_query_alone():
+def test_one_fact_is_just_a_query():
     made = sample("holdout", 50, 1, seed=31)
     assert {len(text) for text in made.texts()} == {5}
 

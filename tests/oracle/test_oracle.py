@@ -1,4 +1,4 @@
-"""The oracle against brute force, against laws it must obey, and against the truth of sampled sequences."""
+"""The oracle against brute force, against laws that it must obey, and against the true answers of sampled sequences."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def prompt_of(facts: np.ndarray, x: int, y: int, world: World) -> np.ndarray:
 
 
 def contexts(world: World, query: str, n_context: int, seed: int) -> Iterator[tuple[np.ndarray, int, int]]:
-    """The world's own query, a random pair after the same facts, and facts of which one is spoilt."""
+    """A sampled context and query, the same context with a random query, and the same with one corrupted fact."""
     random = np.random.default_rng(seed)
     facts = sample(query, 1, n_context + 1, seed, world).facts[0].astype(np.int64)
     yield facts[:-1], *facts[-1, :2]
@@ -157,7 +157,7 @@ def test_only_distinct_facts_and_their_number_matter(case: tuple, random: st.Dra
 @settings(max_examples=40, deadline=None)
 @given(drawn)
 def test_a_possible_answer_added_as_a_fact_is_entailed(case: tuple) -> None:
-    """And the weights of the answers add up to the weight of the pair: Z of the longer context, fact by fact."""
+    """And the weight of pair and answer is the probability of the longer context, as the loss floors give it."""
     facts, x, y = draw_case(case)
     judged = classify_queries(prompt_of(facts, x, y, PAPER), PAPER, "train")
     for z in np.flatnonzero(judged.probabilities[0])[:4]:
@@ -190,7 +190,7 @@ def test_all_prefixes_equal_separate_queries(world: World, query: str) -> None:
         np.testing.assert_allclose(together[:, n], posterior(prefix, world, query), rtol=1e-9)
 
 
-# --- the truth of sampled sequences -----------------------------------------------------------------------------------
+# --- the true answers of sampled sequences ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("query", ["holdout", "train"])
@@ -200,7 +200,7 @@ def test_calibration(n_context: int, query: str) -> None:
     p = posterior(sequences.prompts, PAPER, query)
     np.testing.assert_allclose(p.sum(axis=1), 1)
     truth = p[np.arange(len(p)), sequences.answers]
-    # The truth's probability has the mean of Σp²; its spread bounds the error of 400 sequences.
+    # The expected probability of the true answer is Σp²; the spread of the gap bounds the error of 400 sequences.
     gap = truth - (p**2).sum(axis=1)
     assert abs(gap.mean()) <= 4 * gap.std() / np.sqrt(len(gap)) + 1e-12
 
@@ -239,7 +239,7 @@ def test_long_contexts_do_not_underflow() -> None:
     assert (p[[0, 1], sequences.answers] == 1).all()
 
 
-# --- explanations, refusals, the command -----------------------------------------------------------------------------
+# --- explanations, bad input, the command ----------------------------------------------------------------------------
 
 
 def test_forcing_facts_are_all_needed() -> None:
@@ -270,7 +270,7 @@ def test_impossible_says_which_fact_and_what_to_do(text: str, fact: int | None, 
     assert remaining_mixtures(prompt, PAPER) == []
 
 
-def test_sharing_rows_among_cores_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_in_parallel_give_the_same_results(monkeypatch: pytest.MonkeyPatch) -> None:
     sequences = sample("train", 37, 12, 3, PAPER)
     alone = [posterior(row[None], PAPER)[0] for row in sequences.prompts]
     floors = [slot_floors(row[None], PAPER)[0] for row in sequences.tokens]
@@ -281,7 +281,7 @@ def test_sharing_rows_among_cores_changes_nothing(monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_oracle_leaves_torchs_threads_alone() -> None:
-    """numba's pool sets OpenMP's number of threads for the whole process when it starts: so in one of its own."""
+    """Starting numba's pool would set OpenMP's number of threads for the whole process, so this runs in a new one."""
     program = (
         "import torch; from icalgebra import posterior, sample\n"
         "rows = sample('train', 8, n_facts=12, seed=3); posterior(rows.prompts, rows.world)\n"

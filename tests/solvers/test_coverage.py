@@ -1,4 +1,4 @@
-"""Coverage: by definition, as published, on a user's own lines; bad lines in one line."""
+"""Coverage: by definition, against an independent program, on users' sequences; bad input is reported in one line."""
 
 import io
 import json
@@ -114,7 +114,7 @@ def test_bad_lines_end_in_one_line(capsys, monkeypatch, text: str, message: str)
     assert len(err.splitlines()) == 1
 
 
-def test_bytes_that_are_no_text_end_in_one_line(capsys, monkeypatch) -> None:
+def test_bytes_that_are_not_text_end_in_one_line(capsys, monkeypatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff,ab=c"), encoding="utf-8"))
     assert run_cli(capsys, "coverage", "--file", "-") == (2, "", "icalgebra: standard input is not text\n")
 
@@ -131,7 +131,7 @@ ALMOST_SEQUENCES = st.one_of(
 @settings(max_examples=10_000, deadline=None)
 @given(ALMOST_SEQUENCES)
 def test_no_input_crashes(text: str) -> None:
-    """Either tokens come back, and coverage runs on them, or InputError says why."""
+    """Either the text is parsed, and coverage runs on its tokens, or InputError says why not."""
     try:
         rows = read_sequences(enumerate(text.splitlines(), start=1), Vocabulary(16))
     except InputError:

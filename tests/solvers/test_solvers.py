@@ -1,4 +1,4 @@
-"""The five mechanisms: worked sequences, slow against fast, proofs that prove."""
+"""The five mechanisms: worked examples, slow against fast, and proofs that suffice on their own."""
 
 import numpy as np
 import pytest
@@ -126,7 +126,7 @@ def test_on_its_own_distribution_a_solver_is_always_right(mechanism: str) -> Non
     assert (probabilities.max(axis=1) == 1.0).all()
 
 
-def test_a_solver_that_cannot_tell_gives_a_zero_row_and_a_tie_gives_halves() -> None:
+def test_no_answer_is_a_zero_row_and_a_tie_gives_halves() -> None:
     vocabulary = Vocabulary(16)
     prompts = np.stack([vocabulary.encode(text) for text in (",ab=c,ab=d,ab=", ",ab=c,de=f,fa=")])
     copied = solver("copy")(prompts)

@@ -44,11 +44,11 @@ def fill_pairs(tokens, assignments, structures, targets, key, start, world, fitt
     required = np.empty(2 * world.n_variables + 3, dtype=np.uint32)
     for row in range(tokens.shape[1]):
         state[0] = row_state(key, start + row)
-        left = max_attempts(n_facts)
+        attempts_left = max_attempts(n_facts)
         s, target = draw_pair(state, world, spec, fitting, variable_of, facts, required)
         while target < 0:
-            left -= 1
-            if left == 0:
+            attempts_left -= 1
+            if attempts_left == 0:
                 return row
             s, target = draw_pair(state, world, spec, fitting, variable_of, facts, required)
         structures[row, 0], structures[row, 1:] = s, -1

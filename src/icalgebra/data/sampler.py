@@ -92,10 +92,10 @@ def fill_rows(tokens, structures, assignment, key, start, world, spec):
     pairs, singles = empty_context(world.n_variables)
     for row in range(len(tokens)):
         state[0] = row_state(key, start + row)
-        left = max_attempts(n_facts)
+        attempts_left = max_attempts(n_facts)
         while not draw_sequence(state, world, spec, drawn, variable_of, facts, cells, required, pairs, singles):
-            left -= 1
-            if left == 0:
+            attempts_left -= 1
+            if attempts_left == 0:
                 return row
         write_tokens(facts, world.n_variables, tokens[row])
         structures[row] = drawn

@@ -145,7 +145,7 @@ def embed(arrays, s, plan):
     """Every embedding of a component into structure s: its image (a bit set) and its elements, four bits per step.
 
     A depth-first search without recursion: `step` is the depth, and `chosen` the element to try there, −1 where no
-    element is left. This loop is where the oracle's time goes. It is one function that reads plain arrays, since
+    element is left. The oracle spends most of its time in this loop. It is one function that reads plain arrays, since
     passing tuples of arrays to helpers costs more than the work itself.
     """
     images, embeddings, n_found = np.empty(64, np.uint64), np.empty(64, np.uint64), 0
