@@ -268,8 +268,10 @@ class Transformer(nn.Module):
         return rotation(positions, self.config.d_head, self.config.rope_base)
 
     def embedded(self, tokens: Tensor) -> Tensor:
-        """Under autocast as a one-hot product, whose gradient is a product too: a lookup's adds the gradients of all tokens to
-        N + 2 rows, and these additions contend."""
+        """Under autocast as a one-hot product, whose gradient is a product too.
+
+        A lookup's gradient adds those of all tokens to N + 2 rows, and these additions contend.
+        """
         if not torch.is_autocast_enabled(tokens.device.type):
             return self.embed(tokens)
         dtype = torch.get_autocast_dtype(tokens.device.type)
