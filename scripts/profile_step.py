@@ -12,7 +12,7 @@ from icalgebra.train.data import training_batches
 from icalgebra.train.distributed import Ranks
 from icalgebra.train.loop import Trainer
 
-STEPS, BEFORE = 4, 4
+STEPS, BEFORE = 4, 4  # profiled, and run before to warm up
 
 
 def main() -> None:
@@ -21,11 +21,11 @@ def main() -> None:
     trainer = Trainer(config, device, Ranks(), None)
     batches = training_batches(config, 0, Ranks(), device)
     for _ in range(BEFORE):
-        trainer.learner(next(batches), 1.0)
+        trainer.train_step(next(batches), 1.0)
     torch.cuda.synchronize()
     with profile(activities=[ProfilerActivity.CUDA]) as found:
         for _ in range(STEPS):
-            trainer.learner(next(batches), 1.0)
+            trainer.train_step(next(batches), 1.0)
         torch.cuda.synchronize()
     events = sorted(found.key_averages(), key=lambda event: -event.device_time_total)
     for event in events[:32]:

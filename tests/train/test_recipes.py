@@ -188,8 +188,8 @@ def blink() -> TrainConfig:
 
 
 def test_a_speedrun_stops_where_it_passes(blink: TrainConfig, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At a target of 0 that is the first look; at one out of reach, the schedule's end."""
-    monkeypatch.setattr(speedruns, "LOOK_EVERY", 2)
+    """At a target of 0 that is the first evaluation; at one out of reach, the end of the schedule."""
+    monkeypatch.setattr(speedruns, "EVAL_EVERY", 2)
     passed, failed = speedrun(blink, target=0.0, n=20), speedrun(blink, target=1.01, n=20)
     assert (passed.passed, passed.steps) == (True, 2)
     assert (failed.passed, failed.steps) == (False, 6)
@@ -197,23 +197,23 @@ def test_a_speedrun_stops_where_it_passes(blink: TrainConfig, monkeypatch: pytes
     assert failed.milliseconds_a_step == pytest.approx(1000 * failed.training_seconds / 6)
 
 
-def test_a_kept_run_goes_on_to_its_end(blink: TrainConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(speedruns, "LOOK_EVERY", 2)
+def test_a_kept_run_continues_to_its_end(blink: TrainConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(speedruns, "EVAL_EVERY", 2)
     kept = speedrun(blink, target=0.0, n=20, keep=tmp_path / "run")
     assert kept.steps == 2
     final = train(blink).model.cpu().state_dict()
     assert all(torch.equal(value, final[name]) for name, value in load_model(tmp_path / "run").state_dict().items())
 
 
-def test_a_kept_run_that_was_cut_short_is_begun_anew(
+def test_a_kept_run_that_was_interrupted_starts_over(
     blink: TrainConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def cut_short(*_: object) -> None:
+    def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
     blink = blink.with_changes(checkpoint_every=2)
     with monkeypatch.context() as patch:
-        patch.setattr(speedruns, "fresh_accuracy", cut_short)
+        patch.setattr(speedruns, "fresh_accuracy", interrupt)
         with pytest.raises(KeyboardInterrupt):
             speedrun(blink, target=1.01, n=20, keep=tmp_path / "run")
     assert (tmp_path / "run/checkpoints/step_000004").is_dir()
@@ -221,7 +221,7 @@ def test_a_kept_run_that_was_cut_short_is_begun_anew(
         speedrun(blink.with_changes(seed=1), n=20, keep=tmp_path / "run")
     assert capsys.readouterr().err == ""
     speedrun(blink, target=1.01, n=20, keep=tmp_path / "run")
-    assert "was cut short; it is begun anew" in capsys.readouterr().err
+    assert "was interrupted; starting over" in capsys.readouterr().err
     steps = [record["step"] for record in records(tmp_path / "run") if record["kind"] == "train"]
     assert steps == [1, 2, 3, 4, 5, 6]
     with pytest.raises(InputError, match="already holds a run"):
@@ -248,7 +248,7 @@ def test_the_command_writes_its_result_after_every_seed(
     capsys.readouterr()
     two = run(2)
     assert [run["seed"] for run in two.details["runs"]] == [0, 1]
-    assert two.details["runs"][0] == one.details["runs"][0], "a later call goes on with the seeds not done"
+    assert two.details["runs"][0] == one.details["runs"][0], "a later call runs only the seeds not done yet"
     assert two.values["milliseconds_a_step"].n == 2
     assert json.loads(capsys.readouterr().out)["details"]["runs"] == two.details["runs"]
 
@@ -259,7 +259,7 @@ def test_a_terminal_of_80_columns_holds_the_table(
     """Of the committed result, so that nothing is trained."""
     committed = Path(__file__).parents[2] / "results" / "full" / "sprint" / "speedrun.json"
     told = read_result(committed).config["training"]
-    assert preset("sprint").matches(told), "another recipe: measure it anew (this test would begin to)"
+    assert preset("sprint").matches(told), "the preset has changed: measure it again (this test would start to)"
     (tmp_path / "full" / "sprint").mkdir(parents=True)
     (tmp_path / "full" / "sprint" / "speedrun.json").write_bytes(committed.read_bytes())
     monkeypatch.setenv("COLUMNS", "80")

@@ -1,4 +1,4 @@
-"""Training: what decides a run and what does not, resuming, the presets, several processes."""
+"""Training: what determines a run and what does not, resuming, the presets, several processes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Stopped(Exception):
 
 
 def stop_at(step: int):
-    """A callback that breaks the run off, as a crash would, without a last checkpoint."""
+    """A callback that interrupts the run, as a crash would, without a last checkpoint."""
 
     def callback(record: dict, model: torch.nn.Module) -> None:
         if record["step"] == step:

@@ -55,7 +55,7 @@ def empty(file: Path) -> None:
 
 @pytest.mark.parametrize("name", ["model.safetensors", "trainer.safetensors", "manifest.json"])
 @pytest.mark.parametrize("damage", [truncate, flip_a_bit, empty, Path.unlink])
-def test_a_damaged_checkpoint_is_told_and_the_one_before_it_used(
+def test_a_damaged_checkpoint_is_reported_and_the_one_before_it_used(
     run: Path, finished: Path, name: str, damage: Callable[[Path], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     damage(run / "checkpoints/step_000006" / name)
@@ -87,7 +87,7 @@ def test_a_checkpoint_from_before_a_field_was_added_is_the_runs_own(run: Path) -
     assert newest.step == 6
 
 
-def test_a_manifest_of_another_kind_is_told_and_training_goes_on(run: Path) -> None:
+def test_a_manifest_of_another_kind_is_reported_and_does_not_stop_training(run: Path) -> None:
     damaged = run / "checkpoints/step_000004"
     for content in ("[]", "[" * 100_000):
         (damaged / "manifest.json").write_text(content)
@@ -108,13 +108,13 @@ def test_checkpoints_go_by_their_number(run: Path) -> None:
     assert "step_999999" not in checkpoint_names(run)
 
 
-def test_without_a_sound_checkpoint_training_does_not_go_on(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_an_intact_checkpoint_training_does_not_resume(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for folder in (run / "checkpoints").iterdir():
         empty(folder / "model.safetensors")
     assert exit_code("train", "--resume", str(run)) == 2
     told = capsys.readouterr().err
     assert told.count("\n") == 1
-    assert "no sound checkpoint is left" in told
+    assert "no intact checkpoint is left" in told
 
 
 def test_pickles_are_refused_with_the_reason(run: Path, tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_pickles_are_refused_with_the_reason(run: Path, tmp_path: Path) -> None:
             load_model(tmp_path / f"{name}.safetensors")
 
 
-def test_a_full_disk_ends_in_one_line_and_the_run_goes_on_later(tmp_path: Path, finished: Path) -> None:
+def test_a_full_disk_ends_in_one_line_and_the_run_resumes_later(tmp_path: Path, finished: Path) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
 
     def fill_the_disk(record: dict, model: torch.nn.Module) -> None:
@@ -145,7 +145,7 @@ def test_a_full_disk_ends_in_one_line_and_the_run_goes_on_later(tmp_path: Path, 
     assert same_weights(train(resume=tmp_path / "run", device="cpu").model, load_model(finished))
 
 
-def test_a_loss_that_is_no_number_ends_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_loss_that_is_not_finite_ends_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     small = ["--d-model", "16", "--facts", "8", "--batch-size", "4", "--eval-n", "4", "--eval-facts", "4"]
     course = ["--steps", "9", "--warmup", "3", "--log-every", "1", "--checkpoint-every", "1"]
     course += ["--lr", "1e38", "--muon-lr", "1e30"]
@@ -161,7 +161,7 @@ def test_a_loss_that_is_no_number_ends_the_run(tmp_path: Path, capsys: pytest.Ca
 def test_run_folders_are_not_overwritten_and_must_be_there(run: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="already holds a run"):
         train(MICRO, run, device="cpu")
-    with pytest.raises(InputError, match="no run folder"):
+    with pytest.raises(InputError, match="not a run folder"):
         train(resume=tmp_path / "nothing", device="cpu")
 
 

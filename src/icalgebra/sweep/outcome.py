@@ -14,7 +14,7 @@ from icalgebra.errors import InputError
 from icalgebra.statistics import Estimate, proportion
 from icalgebra.sweep.manifest import Entry, current_evaluations
 from icalgebra.train.distributed import device_name
-from icalgebra.train.evaluation import is_share
+from icalgebra.train.evaluation import is_accuracy
 from icalgebra.train.loop import Record, TrainResult
 from icalgebra.train.run import RunFolder
 
@@ -78,7 +78,7 @@ def final_values(record: Record, n: int) -> dict[str, dict[str, float | int]]:
     """The last evaluation of a run: shares with their intervals, means as they were written down."""
     values = {name: value for name, value in record.items() if isinstance(value, float)}
     return {
-        name: proportion(value * n, n).to_dict() if is_share(name) else {"value": value, "n": n}
+        name: proportion(value * n, n).to_dict() if is_accuracy(name) else {"value": value, "n": n}
         for name, value in values.items()
     }
 

@@ -1,4 +1,4 @@
-"""TrainConfig: everything that decides a run, as one frozen value. An unknown key is an error."""
+"""TrainConfig: everything that determines a run, as one frozen value. An unknown key is an error."""
 
 from __future__ import annotations
 
@@ -15,12 +15,19 @@ from icalgebra.language.world import RENAMED as RENAMED_IN_WORLD
 from icalgebra.language.world import WORLD_FIELDS, MixtureRule, World, current_names, option
 from icalgebra.model.transformer import ModelConfig
 
-# Fields by the names under which earlier versions saved them: run folders, checkpoints and sweeps keep them.
+# Former name -> field: run folders, checkpoints and sweeps of earlier versions still have the former names.
 RENAMED = {**RENAMED_IN_WORLD, "ladder": "log_checkpoints", "keep": "keep_checkpoints"}
+# The smallest value of a field -> the fields.
+MINIMUM = {
+    1: "batch_size micro_batches steps log_every keep_checkpoints",
+    2: "n_facts eval_n",
+    0: "eval_every eval_points checkpoint_every log_checkpoints warmup short_steps "
+    "clip lr muon_lr weight_decay answer_weight",
+}
 
 
 def world_option(name: str) -> Any:
-    """A field of the world, with the default and the help that it has there."""
+    """A field of the world, with its default and help there."""
     return option(WORLD_FIELDS[name].default, WORLD_FIELDS[name].metadata["help"])
 
 
@@ -34,71 +41,68 @@ class TrainConfig:
     p_mix: float = world_option("p_mix")
     d2: bool = world_option("d2")
     reserved: str = world_option("reserved")
-    mixture_rule: MixtureRule = world_option("mixture_rule")  # noqa: RUF009 (behind the name is a Literal)
+    mixture_rule: MixtureRule = world_option("mixture_rule")  # noqa: RUF009 (the name stands for a Literal)
     # the model
-    n_layers: int = option(4, "blocks")
-    n_heads: int = option(8, "heads a block")
+    n_layers: int = option(4, "number of blocks")
+    n_heads: int = option(8, "heads per block")
     d_model: int = option(1024, "width of the residual stream")
-    d_mlp: int = option(0, "width of the hidden layer; 0: four times d_model")
-    rope_base: float = option(1e4, "how slowly RoPE's slowest pair turns")
+    d_mlp: int = option(0, "width of the MLPs' hidden layer; 0: four times d_model")
+    rope_base: float = option(1e4, "RoPE base frequency")
     # the data
-    n_facts: int = option(200, "facts a sequence, the query included")
-    short_facts: int = option(0, "facts a sequence in the first short_steps steps, which makes them cheap")
-    short_steps: int = option(0, "steps on short sequences")
-    batch_size: int = option(128, "sequences a step, all ranks and micro-batches together")
-    micro_batches: int = option(1, "gradient accumulation: parts a rank's share of a batch is run in")
-    seed: int = option(0, "of data and initial weights")
+    n_facts: int = option(200, "facts per sequence, the query included")
+    short_facts: int = option(0, "facts per sequence in the first short_steps steps, which makes them cheaper")
+    short_steps: int = option(0, "number of first steps on short sequences")
+    batch_size: int = option(128, "sequences per step, over all ranks and micro-batches")
+    micro_batches: int = option(1, "gradient accumulation: micro-batches per step on each rank")
+    seed: int = option(0, "seed of the data and the initial weights")
     # optimisation
-    optimiser: Literal["adamw", "muon"] = option("muon", "muon: on the blocks' matrices, AdamW on the rest")
+    optimiser: Literal["adamw", "muon"] = option("muon", "muon: Muon for the blocks' matrices, AdamW for the rest")
     lr: float = option(1e-3, "AdamW's peak learning rate")
     muon_lr: float = option(0.02, "Muon's peak learning rate")
-    weight_decay: float = option(0.01, "on every parameter")
-    answer_weight: float = option(1.0, "weight of the answers in the loss, beside 1 of the other tokens")
-    clip: float = option(1.0, "largest norm of the gradient; 0: no clipping")
-    steps: int = option(4000, "length of the run and of the schedule")
-    schedule: Literal["constant", "linear", "cosine"] = option("linear", "from the peak to zero")
+    weight_decay: float = option(0.01, "weight decay of every parameter")
+    answer_weight: float = option(1.0, "loss weight of answers; all other tokens have weight 1")
+    clip: float = option(1.0, "gradient clipping: the largest norm; 0: no clipping")
+    steps: int = option(4000, "length of the run and of the learning-rate schedule")
+    schedule: Literal["constant", "linear", "cosine"] = option(
+        "linear", "learning rate after the warm-up: constant, or down to zero"
+    )
     warmup: int = option(200, "steps of linear warm-up")
-    warmup_from: float = option(0.01, "where the warm-up starts, as a share of the peak")
-    # speed, on CUDA (the CPU runs eager fp32)
+    warmup_from: float = option(0.01, "learning rate at the start of the warm-up, as a fraction of the peak")
+    # speed, on CUDA only (a CPU trains in eager fp32)
     precision: Literal["fp32", "bf16"] = option("bf16", "bf16: autocast")
     residual: Literal["fp32", "bf16"] = option("fp32", "precision of the residual stream under autocast")
-    float8: bool = option(False, "two of three products of the MLPs in 8 bits (Hopper chips and later)")
-    matmul: Literal["highest", "high", "medium"] = option("high", "precision of fp32 products (high: TF32)")
+    float8: bool = option(False, "two of the MLPs' three matrix products in 8 bits (Hopper GPUs and later)")
+    matmul: Literal["highest", "high", "medium"] = option("high", "precision of fp32 matrix products (high: TF32)")
     compile: Literal["none", "default", "reduce-overhead", "max-autotune"] = option("default", "torch.compile's mode")
-    cuda_graphs: bool = option(True, "record a step once and replay it (one CUDA device)")
+    cuda_graphs: bool = option(True, "capture a step as a CUDA graph and replay it (one GPU)")
     # measurement
-    log_every: int = option(20, "steps between two readings of the loss")
+    log_every: int = option(20, "steps between two logged losses")
     eval_every: int = option(100, "steps between two evaluations; 0: only the last step")
-    eval_points: int = option(0, "further evaluations, evenly spaced on a log axis of steps")
-    eval_n: int = option(512, "sequences an evaluation")
-    eval_facts: tuple[int, ...] = option((10, 25, 50, 100), "further numbers of facts for the hold-out accuracy")
+    eval_points: int = option(0, "additional evaluations, log-spaced over the run")
+    eval_n: int = option(512, "sequences per evaluation")
+    eval_facts: tuple[int, ...] = option((10, 25, 50, 100), "additional numbers of facts for hold-out accuracy")
     checkpoint_every: int = option(500, "steps between two checkpoints; 0: only the last step")
-    keep_checkpoints: int = option(2, "how many of the newest checkpoints are kept, beside the best")
-    log_checkpoints: int = option(0, "how many checkpoints, log-spaced over the run, are kept for good")
-    tracker: Literal["none", "wandb", "trackio", "tensorboard"] = option("none", "where metrics go besides the file")
+    keep_checkpoints: int = option(2, "how many of the newest checkpoints are kept, besides the best")
+    log_checkpoints: int = option(0, "how many log-spaced checkpoints are written and kept")
+    tracker: Literal["none", "wandb", "trackio", "tensorboard"] = option(
+        "none", "where metrics go besides metrics.jsonl"
+    )
 
     def __post_init__(self) -> None:
         hints = get_type_hints(TrainConfig)
         for item in fields(self):
             object.__setattr__(self, item.name, _checked(item.name, getattr(self, item.name), hints[item.name]))
-        at_least_one = ("batch_size", "micro_batches", "steps", "log_every", "keep_checkpoints")
-        low = [name for name in at_least_one if getattr(self, name) < 1]
-        low += [name for name in ("n_facts", "eval_n") if getattr(self, name) < 2]
-        counts = ("eval_every", "eval_points", "checkpoint_every", "log_checkpoints", "warmup", "short_steps")
-        low += [
-            name
-            for name in (*counts, "clip", "lr", "muon_lr", "weight_decay", "answer_weight")
-            if getattr(self, name) < 0
-        ]
-        if low:
-            raise InputError(f"{low[0]} is too small: {getattr(self, low[0])}")
+        for least, names in MINIMUM.items():
+            for name in names.split():
+                if getattr(self, name) < least:
+                    raise InputError(f"{name} is too small: {getattr(self, name)}; it must be at least {least}")
         if self.short_steps and not 1 <= self.short_facts <= self.n_facts:
             raise InputError(f"short_facts must be between 1 and n_facts ({self.n_facts}), not {self.short_facts}")
         if self.batch_size % self.micro_batches:
             raise InputError(f"batch_size {self.batch_size} cannot be split into {self.micro_batches} micro-batches")
         if not -(2**63) <= self.seed < 2**64:
             raise InputError(f"seed must fit into 64 bits: {self.seed}")
-        self.model, self.world  # noqa: B018 (both check what they are given)
+        self.model, self.world  # noqa: B018 (building them checks their fields)
 
     @cached_property
     def model(self) -> ModelConfig:
@@ -110,20 +114,20 @@ class TrainConfig:
 
     @cached_property
     def log_checkpoint_steps(self) -> frozenset[int]:
-        """The steps whose checkpoints are kept for good."""
+        """The steps whose checkpoints are never removed."""
         return frozenset(log_spaced(self.steps, self.log_checkpoints))
 
     @cached_property
     def evaluation_steps(self) -> frozenset[int]:
-        """Those of eval_points; eval_every has its own."""
+        """The log-spaced evaluations; those of eval_every come in addition."""
         return frozenset(log_spaced(self.steps, self.eval_points))
 
     def facts_at(self, step: int) -> int:
-        """Facts a sequence at a step, counted from 0."""
+        """Facts per sequence at a step; steps count from 0."""
         return self.short_facts if step < self.short_steps else self.n_facts
 
     def tokens_before(self, step: int) -> int:
-        """Tokens read in the steps before this one."""
+        """Tokens trained on before this step."""
         short = min(step, self.short_steps)
         return self.batch_size * FACT_LENGTH * (short * self.short_facts + (step - short) * self.n_facts)
 
@@ -135,9 +139,9 @@ class TrainConfig:
 
     @staticmethod
     def from_dict(values: Any) -> TrainConfig:
-        """Plain values, as this version or an earlier one saved them; those left out have their defaults."""
+        """From plain values that this version or an earlier one saved; missing fields take their defaults."""
         if not isinstance(values, dict):
-            raise InputError(f"a config is an object of fields, not {values!r}")
+            raise InputError(f"a config must be an object of fields, not {values!r}")
         known, values = [item.name for item in fields(TrainConfig)], current_names(values, RENAMED)
         for name in values:
             if name not in known:
@@ -145,7 +149,7 @@ class TrainConfig:
         return replace(TrainConfig(), **values)
 
     def matches(self, values: Any) -> bool:
-        """Whether plain values mean this config; fields that were added since have their defaults."""
+        """Whether plain values describe this config; fields added since they were saved take their defaults."""
         try:
             return TrainConfig.from_dict(values) == self
         except InputError:
@@ -153,12 +157,12 @@ class TrainConfig:
 
     @staticmethod
     def load(path: Path) -> TrainConfig:
-        """A JSON file of fields; those left out have their defaults."""
+        """From a JSON file of fields; missing fields take their defaults."""
         return TrainConfig.from_dict(read_json(path))
 
 
 def log_spaced(last: int, n: int) -> list[int]:
-    """n different steps from 1 to last, as evenly spaced on a log axis as whole numbers allow."""
+    """n distinct steps from 1 to last, as evenly spaced on a log axis as integers allow."""
     found = [1] if n else []
     while 0 < len(found) < min(n, last):
         ratio = (last / found[-1]) ** (1 / (n - len(found)))
@@ -167,7 +171,7 @@ def log_spaced(last: int, n: int) -> list[int]:
 
 
 def _checked(name: str, value: Any, kind: Any) -> Any:
-    """The value as its field's type, without guessing: an int serves as a float, a list as a tuple, nothing else."""
+    """The value as its field's type. An int may stand for a float and a list for a tuple; nothing else is converted."""
     if get_origin(kind) is Literal:
         if value not in get_args(kind):
             raise unknown(name, str(value), get_args(kind))

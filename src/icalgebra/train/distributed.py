@@ -1,4 +1,4 @@
-"""Several processes under torchrun: who this one is, and the few things they say to each other."""
+"""Several processes under torchrun: this process's rank and device, and the few collectives that training needs."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Ranks:
 
     @property
     def leads(self) -> bool:
-        """The leading rank evaluates, writes and shows."""
+        """Rank 0 evaluates, writes files and shows progress."""
         return self.rank == 0
 
     def wait(self) -> None:
-        """Until all are here."""
+        """Wait for all ranks."""
         if self.size > 1:
             dist.barrier()
 
@@ -36,17 +36,17 @@ class Ranks:
         return value
 
     def broadcast(self, decision: bool, device: torch.device) -> bool:
-        """The leading rank's decision, for all."""
+        """The leading rank's decision, on every rank."""
         if self.size == 1:
             return decision
-        told = torch.tensor([decision], dtype=torch.int32, device=device)
-        dist.broadcast(told, src=0)
-        return bool(told.item())
+        shared = torch.tensor([decision], dtype=torch.int32, device=device)
+        dist.broadcast(shared, src=0)
+        return bool(shared.item())
 
 
 @contextmanager
 def joined_ranks(device: str | None) -> Iterator[tuple[Ranks, torch.device]]:
-    """This process's place and device: torchrun's where it started us, else alone."""
+    """This process's rank and device: as torchrun set them, or a single rank without torchrun."""
     size = int(os.environ.get("WORLD_SIZE", "1"))
     if size == 1:
         yield Ranks(), choose_device(device)
@@ -64,7 +64,7 @@ def device_name(device: torch.device) -> str:
 
 
 def choose_device(name: str | None, local_rank: int = 0) -> torch.device:
-    """The named device, or CUDA where there is one."""
+    """The named device; by default CUDA if available, else the CPU."""
     if name is None:
         name = "cuda" if torch.cuda.is_available() else "cpu"
     try:
@@ -75,7 +75,7 @@ def choose_device(name: str | None, local_rank: int = 0) -> torch.device:
         device = torch.device("cuda", local_rank)
     try:
         torch.empty(1, device=device).item()
-    except (RuntimeError, AssertionError, ImportError) as error:  # as torch was built, or as the machine is
+    except (RuntimeError, AssertionError, ImportError) as error:  # not in this build of torch, or no such device here
         raise InputError(f"torch cannot use the device {name!r} on this machine; try --device cpu") from error
     if device.type == "cuda":
         torch.cuda.set_device(device)

@@ -1,17 +1,18 @@
-"""All evaluations of a model in training: each name in metrics.jsonl is one of these.
+"""The evaluations of a model during training: each name in metrics.jsonl is one of these.
 
 holdout, holdout_reserved_identity, holdout_unshuffled, copy, commute, identity, cancel, associate
                     accuracy on that distribution at the run's number of facts
 holdout/25          hold-out accuracy at 25 facts
-closure_top_k, _1   at the query's left slot: are the K highest logits the K members seen so far of the left
-                    variable's structure; is the highest one of them. All tokens compete, ',' and '=' too
+closure_top_k, _1   at the query's left slot: whether the K highest logits are the K members seen so far of the
+                    left variable's structure; whether the highest is one of them. ',' and '=' compete too
 structural          accuracy of ',' and '=' on training sequences
-loss/left …         loss of the tokens of each slot, in nats
+loss/left …         loss per slot, in nats
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import cached_property
 
 import numpy as np
@@ -33,13 +34,13 @@ HOLDOUTS = ("holdout", "holdout_reserved_identity", "holdout_unshuffled")
 CLOSURES = ("closure_top_k", "closure_top_1")
 
 
-def is_share(name: str) -> bool:
-    """Whether an evaluation counts hits among its sequences: its value and n then give its interval."""
+def is_accuracy(name: str) -> bool:
+    """Whether a name is a fraction of sequences (and not a mean), so that its value and n give its interval."""
     return name.partition("/")[0] in (*HOLDOUTS, *MECHANISMS, *CLOSURES)
 
 
 class Evaluations:
-    """The evaluation sequences, sampled once; calling it with a model measures everything."""
+    """The evaluation sequences, sampled once; calling it with a model returns every evaluation."""
 
     def __init__(self, world: World, n_facts: int, n: int, facts: tuple[int, ...] = (), seed: int = 0) -> None:
         if min(n_facts, n) < 2:
@@ -47,34 +48,35 @@ class Evaluations:
         self.world, self.n_facts, self.n, self.facts, self.seed = world, n_facts, n, facts, seed
 
     def __call__(self, model: Transformer, watched: Callable[[list[str]], Iterable[str]] = iter) -> dict[str, Estimate]:
-        """watched: goes through the names of the questions, so that a bar can show how far it is."""
+        """watched: wraps the list of evaluation names, for instance in a progress bar."""
         was_training = model.training
         model.eval()
         predictor = as_predictor(model)
         measured = {
-            name: accuracy_estimate(hits(predictor, self.questions[name])) for name in watched(list(self.questions))
+            name: accuracy_estimate(hits(predictor, self.query_sets[name])) for name in watched(list(self.query_sets))
         }
         measured |= measure_training_tokens(model, self.training_sequences)
         model.train(was_training)
         return measured
 
     @cached_property
-    def questions(self) -> dict[str, Sequences]:
+    def query_sets(self) -> dict[str, Sequences]:
+        """The sequences of each accuracy. Those that this world cannot have are skipped: too few facts, for instance,
+        or no reserved variable."""
         wanted = [(name, name, self.n_facts) for name in (*HOLDOUTS, *MECHANISMS)]
         wanted += [(f"holdout/{k}", "holdout", k) for k in self.facts]
-        made = {label: self._sample(name, n_facts) for label, name, n_facts in wanted}
-        return {label: sequences for label, sequences in made.items() if sequences is not None}
+        found = {}
+        for label, name, n_facts in wanted:
+            with suppress(InputError):
+                found[label] = self._sample(name, n_facts)
+        return found
 
     @cached_property
     def training_sequences(self) -> Sequences:
-        return sample("train", self.n, self.n_facts, self.seed, self.world, stream=evaluation_stream("train"))
+        return self._sample("train", self.n_facts)
 
-    def _sample(self, name: str, n_facts: int) -> Sequences | None:
-        """None where this world cannot ask the question: too few facts, say, or no reserved variable."""
-        try:
-            return sample(name, self.n, n_facts, self.seed, self.world, stream=evaluation_stream(name))
-        except InputError:
-            return None
+    def _sample(self, name: str, n_facts: int) -> Sequences:
+        return sample(name, self.n, n_facts, self.seed, self.world, stream=evaluation_stream(name))
 
 
 @torch.inference_mode()
@@ -92,7 +94,7 @@ def measure_training_tokens(model: Transformer, sequences: Sequences) -> dict[st
 
 
 def _measure_batch(model: Transformer, sequences: Sequences) -> tuple[np.ndarray, ...]:
-    """Mean loss of each slot [n, 5], structural hits [n, …], closure hits [n] and [n]."""
+    """Mean loss of each slot [n, 5], structural hits [n, …], closure hits top-k [n] and top-1 [n]."""
     tokens = on_device(model, sequences.tokens)
     logits = model(tokens[:, :-1]).float()
     losses = F.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten(), reduction="none").view(len(tokens), -1)
@@ -100,6 +102,6 @@ def _measure_batch(model: Transformer, sequences: Sequences) -> tuple[np.ndarray
     slots = np.arange(1, tokens.shape[1]) % FACT_LENGTH
     by_slot = np.stack([losses[:, slots == slot].mean(1).cpu().numpy() for slot in range(FACT_LENGTH)], axis=1)
     structural = right[:, (slots == COMMA) | (slots == EQUALS)]
-    # The query's left slot; its answer, the last token, has no logits behind it.
+    # The query's left slot, counted from the end; the logits stop one short of the tokens, before the answer.
     at_left, seen = logits[:, LEFT - FACT_LENGTH + 1].cpu().numpy(), seen_members(sequences)[:, -1]
     return by_slot, structural, top_k(at_left, seen), top_1(at_left, seen)

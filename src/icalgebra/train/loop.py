@@ -33,14 +33,14 @@ Callback = Callable[[Record, Transformer], bool | None]
 
 @dataclass(frozen=True)
 class TrainResult:
-    """A finished run: the model as it is at the end, how long it took, and its last evaluation."""
+    """A finished run: the final model, the time it took, and its last evaluation."""
 
     model: Transformer
     config: TrainConfig
     step: int
     seconds: float
     training_seconds: float  # without evaluation and saving
-    final: Record  # the last evaluation
+    final: Record
     run: Path | None
 
 
@@ -53,9 +53,9 @@ def train(
     callback: Callback | None = None,
     progress: bool = False,
 ) -> TrainResult:
-    """Train by `config` (into the run folder `out`, if given), or go on with the run folder `resume`.
+    """Train by `config` (into the run folder `out`, if given), or resume the run folder `resume`.
 
-    The callback sees every record of metrics.jsonl and the model, on the leading rank; True stops the run there.
+    The callback gets every record of metrics.jsonl and the model, on the leading rank; returning True stops the run.
     """
     with joined_ranks(device) as (ranks, chosen):
         run = _run_folder(config, out, resume, ranks)
@@ -85,10 +85,14 @@ def _run_folder(
 
 
 class Trainer:
-    """One run in memory: model, optimisers and clock, taken up from its newest checkpoint where there is one."""
+    """One run in memory: model, optimisers and clock, restored from the newest checkpoint if there is one."""
 
     def __init__(self, config: TrainConfig, device: torch.device, ranks: Ranks, run: RunFolder | None) -> None:
-        _check_shares(config, ranks)
+        if config.batch_size % (ranks.size * config.micro_batches):
+            raise InputError(
+                f"batch_size {config.batch_size} cannot be split evenly over {ranks.size} ranks "
+                f"with {config.micro_batches} micro-batches each"
+            )
         self.config, self.device, self.ranks, self.run = config, device, ranks, run
         self.listeners: list[Callable[[Record], None]] = []
         torch.set_float32_matmul_precision(config.matmul)
@@ -102,13 +106,13 @@ class Trainer:
         self.training_seconds = 0.0  # without evaluation and saving
         if run is not None:
             self._resume(run)
-        self.learner = TrainStep(self.model, self.optimisers, config, device, ranks)
+        self.train_step = TrainStep(self.model, self.optimisers, config, device, ranks)
 
     def train(self, callback: Callback) -> TrainResult:
         self.started = self.resumed_at = time.perf_counter()
         self.logged_step, self.logged_training_seconds = self.step, self.training_seconds
         for batch in training_batches(self.config, self.step, self.ranks, self.device):
-            loss = self.learner(batch, lr_scale(self.step, self.config))
+            loss = self.train_step(batch, lr_scale(self.step, self.config))
             self.step += 1
             if self._report(loss, callback):
                 break
@@ -120,7 +124,10 @@ class Trainer:
         )
 
     def _report(self, loss: Tensor, callback: Callback) -> bool:
-        """What is due after this step: log, evaluate, save. The loss is read only then. True: stop."""
+        """Log, evaluate and save, where due after this step; returns whether to stop.
+
+        The loss is read only if something is due: reading it waits for the device.
+        """
         last = self.step == self.config.steps
         logs = last or _due(self.step, self.config.log_every)
         evaluates = last or _due(self.step, self.config.eval_every) or self.step in self.config.evaluation_steps
@@ -128,7 +135,7 @@ class Trainer:
         if not (logs or evaluates or saves):
             return False
         value = self._read(loss)
-        self.training_seconds += time.perf_counter() - self.resumed_at  # the device has just been waited for
+        self.training_seconds += time.perf_counter() - self.resumed_at  # reading the loss has waited for the device
         stops = [self._publish(self._loss_record(value), callback)] if logs else []
         if evaluates and self.ranks.leads:
             stops.append(self._publish(self._evaluate(), callback))
@@ -178,10 +185,10 @@ class Trainer:
         return bool(callback(record, self.model))
 
     def _resume(self, run: RunFolder) -> None:
-        """Weights, optimisers, step and metrics as they were at the newest sound checkpoint."""
+        """Restore weights, optimisers, step and metrics from the newest intact checkpoint."""
         found, complaints = run.newest()
         for complaint in complaints if self.ranks.leads else ():
-            print(f"icalgebra: {complaint}; going on from {found.path if found else 'the start'}", file=sys.stderr)
+            print(f"icalgebra: {complaint}; resuming from {found.path if found else 'the start'}", file=sys.stderr)
         if found is not None:
             self.model.load_state_dict(found.weights)
             self.optimisers.restore(found.trainer)
@@ -191,7 +198,7 @@ class Trainer:
             self._remember(run.records())
 
     def _remember(self, records: list[Record]) -> None:
-        """What earlier parts of the run left: the time they took and their last evaluation."""
+        """Restore the time spent so far and the last evaluation."""
         for record in records:
             self.seconds_before, self.training_seconds = (
                 record["clock"][name] for name in ("seconds", "training_seconds")
@@ -205,11 +212,3 @@ class Trainer:
 
 def _due(step: int, every: int) -> bool:
     return every > 0 and step % every == 0
-
-
-def _check_shares(config: TrainConfig, ranks: Ranks) -> None:
-    if config.batch_size % (ranks.size * config.micro_batches):
-        raise InputError(
-            f"batch_size {config.batch_size} cannot be shared evenly by {ranks.size} ranks "
-            f"of {config.micro_batches} micro-batches"
-        )

@@ -1,7 +1,7 @@
-"""Muon for many matrices at once: those of one shape are orthogonalised as one batch.
+"""Muon for many matrices at once: all matrices of a shape are orthogonalised as one batch.
 
-The same update as torch.optim.Muon (Nesterov momentum, five Newton–Schulz steps in bf16, decoupled decay), but a
-dozen launches for a whole model instead of hundreds, and compiled on CUDA.
+The same update as torch.optim.Muon (Nesterov momentum, five Newton–Schulz steps in bf16, decoupled weight decay) with a
+tenth of the kernel launches, and compiled on CUDA.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ STEPS = 5
 def orthogonalised(matrices: Tensor) -> Tensor:
     """[b, rows, columns] to nearly orthogonal matrices with the same singular vectors."""
     a, b, c = COEFFICIENTS
-    x = matrices.bfloat16() if matrices.is_cuda else matrices  # CPUs are quicker in fp32
+    x = matrices.bfloat16() if matrices.is_cuda else matrices  # CPUs are faster in fp32
     tall = x.shape[1] > x.shape[2]
     if tall:
         x = x.mT
@@ -33,7 +33,7 @@ def orthogonalised(matrices: Tensor) -> Tensor:
 
 
 def updates(gradients: list[Tensor], buffers: list[Tensor], momentum: float) -> Tensor:
-    """Take the gradients into the buffers; the orthogonalised Nesterov steps come back, [b, rows, columns]."""
+    """Update the momentum buffers; returns the orthogonalised Nesterov steps, [b, rows, columns]."""
     torch._foreach_lerp_(buffers, gradients, 1 - momentum)
     steps = torch.stack([gradient.lerp(buffer, momentum) for gradient, buffer in zip(gradients, buffers)])
     return orthogonalised(steps)
@@ -60,7 +60,7 @@ class BatchedMuon(Optimizer):
                 parameters, gradients = [p for p, _ in members], [g for _, g in members]
                 buffers = [self._buffer(parameter) for parameter in parameters]
                 found = self._updates(gradients, buffers, group["momentum"])
-                # Tall matrices take longer steps, so that every output changes alike.
+                # Tall matrices take longer steps, so that every output changes by as much; as in torch.optim.Muon.
                 lr = group["lr"] * max(1.0, shape[0] / shape[1]) ** 0.5
                 torch._foreach_mul_(parameters, 1 - group["lr"] * group["weight_decay"])
                 torch._foreach_sub_(parameters, list((found.float() * lr).unbind()))

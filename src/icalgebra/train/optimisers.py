@@ -1,4 +1,4 @@
-"""AdamW, or Muon on the blocks' matrices with AdamW on the rest; their state as named tensors, no pickle."""
+"""AdamW, or Muon on the blocks' matrices with AdamW on the rest; state as named tensors, without pickle."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from icalgebra.train.muon import BatchedMuon
 
 
 class Optimisers:
-    """The optimisers of one model, stepped together. Peak learning rates scale with the schedule's share."""
+    """The optimisers of one model, stepped together; the schedule scales each one's peak learning rate."""
 
     def __init__(self, model: Transformer, config: TrainConfig) -> None:
         named = dict(model.named_parameters())
@@ -22,7 +22,7 @@ class Optimisers:
         rest = [name for name in named if name not in set(chosen)]
         self.names = {"adamw": rest, **({"muon": chosen} if chosen else {})}
         self.peaks = {"adamw": config.lr, "muon": config.muon_lr}
-        # On CUDA the learning rate is a tensor: a recorded step reads it anew each time.
+        # On CUDA the learning rate is a tensor: a CUDA graph would replay a plain number as it was at capture.
         device = model.unembedding.device
         lr = {
             kind: torch.tensor(peak, device=device) if device.type == "cuda" else peak
@@ -37,10 +37,10 @@ class Optimisers:
         if chosen:
             self.parts["muon"] = BatchedMuon([named[name] for name in chosen], lr["muon"], decay)
 
-    def set_lr_scale(self, share: float) -> None:
+    def set_lr_scale(self, scale: float) -> None:
         for kind, optimiser in self.parts.items():
             for group in optimiser.param_groups:
-                lr = self.peaks[kind] * share
+                lr = self.peaks[kind] * scale
                 if isinstance(group["lr"], Tensor):
                     group["lr"].fill_(lr)
                 else:
@@ -67,7 +67,9 @@ class Optimisers:
                 prefix = f"{kind}/{name}/"
                 state[place] = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
             if not all(state.values()):
-                raise InputError("the checkpoint's optimiser state is of another recipe")
+                raise InputError(
+                    "the checkpoint's optimiser state belongs to another optimiser or model; start a new run instead"
+                )
             optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
 
 

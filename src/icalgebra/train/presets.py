@@ -1,4 +1,4 @@
-"""Presets, one glanceable table: what each changes in TrainConfig's defaults."""
+"""Presets: what each changes in TrainConfig's defaults."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from icalgebra.errors import unknown
 from icalgebra.train.config import TrainConfig
 
 PRESETS: dict[str, TrainConfig] = {
-    # The published recipe, literally: optimiser, schedule and precision of the released code.
+    # The published recipe: optimiser, schedule and precision of the released code.
     "paper": TrainConfig(
         n_layers=4, n_heads=8, d_model=1024,
         optimiser="adamw", lr=1e-5, weight_decay=0.01, clip=0.0,
@@ -14,27 +14,27 @@ PRESETS: dict[str, TrainConfig] = {
         precision="fp32", matmul="highest",
         eval_every=500, checkpoint_every=5000,
     ),
-    # The same architecture and data, in minutes.
+    # The same architecture and data: 99 % hold-out accuracy after about two minutes of training on an H200.
     "fast": TrainConfig(
         n_layers=4, n_heads=8, d_model=1024,
         optimiser="muon", muon_lr=0.01, lr=5e-4,
         steps=1760, schedule="linear", warmup=100, residual="bf16", float8=True,
     ),
-    # The model that is shipped.
+    # The shipped model.
     "small": TrainConfig(
         n_layers=4, n_heads=8, d_model=256,
         optimiser="muon", muon_lr=0.02, lr=1e-3,
         steps=8000, schedule="linear", warmup=200,
     ),
-    # A model of the same size, to 99 % in about half a minute. RoPE turns slower there: base 1e6 leaves half the pairs
-    # of a 32-dimensional head nearly still over 1000 tokens, to compare variables wherever they stand.
+    # A model of the same size: 99 % after about half a minute on an H200. RoPE rotates more slowly: with base 1e6 half
+    # the pairs of a 32-dimensional head hardly rotate over 1000 tokens, so they compare variables at any distance.
     "sprint": TrainConfig(
         n_layers=4, n_heads=8, d_model=256, rope_base=1e6, batch_size=64,
         optimiser="muon", muon_lr=0.02, lr=1e-3, answer_weight=8.0,
         steps=5600, schedule="linear", warmup=200, residual="bf16",
     ),
-    # A smaller world and model: learns on two CPU cores while one watches. RoPE turns faster there: over 150 tokens
-    # base 1e4 leaves most pairs of a 16-dimensional head nearly still.
+    # A smaller world and model: about 95 % after eight minutes on two CPU cores. RoPE rotates faster: with base 1e4
+    # most pairs of a 16-dimensional head hardly rotate over 150 tokens (one seed, 1000 steps: 71.9 instead of 80.1 %).
     "tiny": TrainConfig(
         structures=("C3", "C4"), n_variables=8,
         n_layers=3, n_heads=4, d_model=64, rope_base=100.0,
@@ -47,7 +47,7 @@ PRESETS: dict[str, TrainConfig] = {
 
 
 def preset(name: str) -> TrainConfig:
-    """A preset by name; an unknown one is an error that suggests the nearest."""
+    """A preset by name; the error for an unknown name suggests the nearest."""
     if name not in PRESETS:
         raise unknown("preset", name, PRESETS)
     return PRESETS[name]

@@ -1,4 +1,4 @@
-"""The live line of a run, for people: loss, hold-out accuracy, tokens a second, time left. Nothing when piped."""
+"""The progress bar of a run: loss, hold-out accuracy, tokens per second, time left. Shown only in a terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from icalgebra.train.config import TrainConfig
 
 @contextmanager
 def live_progress(config: TrainConfig, shown: bool) -> Iterator[Callable[[dict[str, Any]], None]]:
-    """A function that shows a metrics record."""
+    """Yields a function that shows a metrics record."""
     if not shown or not sys.stderr.isatty():
         yield lambda record: None
         return

@@ -25,11 +25,11 @@ from icalgebra.model.transformer import Transformer
 from icalgebra.train.config import TrainConfig
 from icalgebra.train.optimisers import Optimisers
 
-LEFTOVERS = (".part", ".gone")  # what a killed process leaves of a checkpoint half written or half removed
+LEFTOVERS = (".part", ".gone")  # a checkpoint half written or half removed when the process was killed
 
 
 class RunFolder:
-    """A run on disk: config.json, metrics.jsonl, and checkpoints of which a few are kept."""
+    """A run on disk: config.json, metrics.jsonl, and the checkpoints that the config keeps."""
 
     def __init__(self, path: Path, config: TrainConfig) -> None:
         self.path, self.config = path, config
@@ -38,7 +38,7 @@ class RunFolder:
     @staticmethod
     def create(path: Path, config: TrainConfig) -> RunFolder:
         if (path / "config.json").exists():
-            raise InputError(f"{path} already holds a run; go on with --resume {path}, or choose another folder")
+            raise InputError(f"{path} already holds a run; continue it with --resume {path}, or choose another folder")
         run = RunFolder(path, config)
         try:
             run.checkpoints.mkdir(parents=True, exist_ok=True)
@@ -51,7 +51,7 @@ class RunFolder:
     @staticmethod
     def open(path: Path) -> RunFolder:
         if not (path / "config.json").is_file():
-            raise InputError(f"{path} is no run folder: it has no config.json")
+            raise InputError(f"{path} is not a run folder: it has no config.json")
         run = RunFolder(path, TrainConfig.load(path / "config.json"))
         for leftover in run.checkpoints.glob(".step_*"):
             if leftover.suffix in LEFTOVERS:
@@ -60,25 +60,26 @@ class RunFolder:
 
     @staticmethod
     def clear_unfinished(path: Path, config: TrainConfig) -> None:
-        """Make room where a run of this very config was cut short, for those that cannot go on with a run."""
+        """Delete an interrupted run of the same config, for callers that cannot resume: a speedrun needs its time in
+        one piece."""
         run = RunFolder(path, config)
         there = (path / "config.json").is_file() and TrainConfig.load(path / "config.json") == config
         if not there or config.steps in by_step(run.checkpoints):
             return
-        print(f"icalgebra: {path} was cut short; it is begun anew", file=sys.stderr)
+        print(f"icalgebra: {path} was interrupted; starting over", file=sys.stderr)
         shutil.rmtree(run.checkpoints, ignore_errors=True)
         run.metrics.unlink(missing_ok=True)
-        (path / "config.json").unlink()  # last: until then it is known for what it is
+        (path / "config.json").unlink()  # last: until then the folder is still recognised as this run
 
     def newest(self) -> tuple[Checkpoint | None, list[str]]:
-        """The newest sound checkpoint of this run (None: it has none yet), and complaints about later ones."""
+        """The newest intact checkpoint of this run (None: it has none yet), and complaints about newer ones."""
         found, complaints = newest_checkpoint(self.checkpoints, self.config.matches)
         if found is None and complaints:
-            raise InputError(f"{'; '.join(complaints)}; no sound checkpoint is left to go on from")
+            raise InputError(f"{'; '.join(complaints)}; no intact checkpoint is left to resume from")
         return found, complaints
 
     def records(self) -> list[dict[str, Any]]:
-        """The lines of metrics.jsonl up to the first that is not whole."""
+        """The lines of metrics.jsonl up to the first incomplete one."""
         whole = []
         for line in self.metrics.read_text(encoding="utf-8").split("\n")[:-1]:
             try:
@@ -88,17 +89,17 @@ class RunFolder:
         return whole
 
     def truncate_after(self, step: int) -> None:
-        """Forget what was measured after `step`: it will be measured again."""
+        """Drop the records after `step`: the resumed run will write them again."""
         kept = [json.dumps(record) + "\n" for record in self.records() if record["step"] <= step]
-        with _told(self.metrics):
+        with _disk_errors(self.metrics):
             write_text(self.metrics, "".join(kept))
 
     def append(self, record: dict[str, Any]) -> None:
-        with _told(self.metrics), open(self.metrics, "a", encoding="utf-8") as stream:
+        with _disk_errors(self.metrics), open(self.metrics, "a", encoding="utf-8") as stream:
             stream.write(json.dumps(record, allow_nan=False) + "\n")
 
     def save(self, step: int, model: Transformer, optimisers: Optimisers, score: float | None) -> None:
-        """A checkpoint after `step` steps; older ones that nothing keeps are removed."""
+        """Write a checkpoint after `step` steps, then remove those that the config does not keep."""
         self._flush_metrics()
         write_checkpoint(
             self.checkpoints / f"step_{step:06d}",
@@ -112,8 +113,8 @@ class RunFolder:
             remove_checkpoint(folder)
 
     def _flush_metrics(self) -> None:
-        """A checkpoint promises that the metrics up to its step are on disk."""
-        with _told(self.metrics), open(self.metrics, "rb") as stream:
+        """A checkpoint guarantees that the metrics up to its step are on disk."""
+        with _disk_errors(self.metrics), open(self.metrics, "rb") as stream:
             os.fsync(stream.fileno())
             sync_folder(self.path)
 
@@ -125,8 +126,8 @@ class RunFolder:
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
-    """What the disk refuses, in one line."""
+def _disk_errors(path: Path) -> Iterator[None]:
+    """A failed write becomes a RunError of one line."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The learning rate's course, as a share of its peak: a pure function of the step."""
+"""The learning-rate schedule, as a fraction of the peak: a pure function of the step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The speedrun: how long a preset takes to pass a hold-out accuracy, and how well it uses the chip."""
+"""The speedrun: how long a preset takes to pass a hold-out accuracy, and how well it uses the GPU."""
 
 from __future__ import annotations
 
@@ -21,13 +21,18 @@ from icalgebra.train.loop import Record, train
 from icalgebra.train.run import RunFolder
 from icalgebra.train.step import autocast
 
-LOOK_EVERY, LOOK_N = 100, 512  # steps between two looks at the hold-out accuracy, and sequences a look
-BLOCK = 10  # steps between two looks at the clock, which make the device wait
+# Steps between two evaluations of the hold-out accuracy, and sequences of the first, small one. With all n each
+# time (and a slower GELU) evaluation took half as long as training; now it takes a tenth.
+EVAL_EVERY, EVAL_N = 100, 512
+BLOCK = 10  # steps between two readings of the clock, which wait for the device
 
 
 @dataclass(frozen=True)
 class Speedrun:
-    """One run to the target. Seconds of training leave out evaluation and saving; those in all do not."""
+    """One run to the target. training_seconds are without evaluation and saving, seconds_in_all with them.
+
+    The field names are the keys of the result file.
+    """
 
     seed: int
     passed: bool
@@ -56,30 +61,30 @@ def speedrun(
 ) -> Speedrun:
     """Train until the hold-out accuracy on n fresh sequences passes the target, or the schedule ends.
 
-    Compile before (warm_up), or the first step counts it.
-    keep: go on to the schedule's end all the same and leave the run folder here. One that was cut short is begun anew,
-    since seconds count only in one piece.
+    Call warm_up before, or the time of the first step includes compilation.
+    keep: a run folder; training then continues to the end of the schedule. An interrupted run there is started over,
+    since the time must be that of one uninterrupted run.
     """
     if keep is not None:
         RunFolder.clear_unfinished(keep, config)
     chosen = choose_device(device)
     begun = time.perf_counter()
-    asked: list[tuple[Record, Estimate, float]] = []  # with the seconds in all until then
+    evaluated: list[tuple[Record, Estimate, float]] = []  # with the total seconds until then
 
     def passes(record: Record, model: Transformer) -> bool:
-        """A look at few sequences says whether all n are worth asking."""
-        done = bool(asked) and asked[-1][1].value >= target
+        """Whether to stop. A few sequences decide whether all n are evaluated."""
+        done = bool(evaluated) and evaluated[-1][1].value >= target
         last = record["step"] == config.steps
-        if record["kind"] != "train" or done or not (last or record["step"] % LOOK_EVERY == 0):
+        if record["kind"] != "train" or done or not (last or record["step"] % EVAL_EVERY == 0):
             return False
-        if not last and fresh_accuracy(model, config, min(n, LOOK_N)).value < target - 0.01:
+        if not last and fresh_accuracy(model, config, min(n, EVAL_N)).value < target - 0.01:
             return False
         found = fresh_accuracy(model, config, n)
-        asked.append((record, found, time.perf_counter() - begun))
+        evaluated.append((record, found, time.perf_counter() - begun))
         return found.value >= target and keep is None
 
     train(config, keep, device=device, callback=passes, progress=progress)
-    record, found, seconds_in_all = asked[-1]
+    record, found, seconds_in_all = evaluated[-1]
     steps, seconds = record["step"], record["clock"]["training_seconds"]
     rate = flops_before(config, steps) / seconds
     return Speedrun(
@@ -99,7 +104,7 @@ def speedrun(
 
 
 def time_steps(config: TrainConfig, steps: int, device: str | None = None) -> np.ndarray:
-    """Milliseconds a step in every ten of so many, data included; ten before them are not timed."""
+    """Milliseconds per step of each block of ten out of `steps`, data included; the ten steps before are not timed."""
     marks: list[float] = []
     quiet = config.with_changes(steps=BLOCK + steps, log_every=BLOCK, eval_every=0, checkpoint_every=0, eval_n=64)
 
@@ -112,7 +117,7 @@ def time_steps(config: TrainConfig, steps: int, device: str | None = None) -> np
 
 
 def warm_up(config: TrainConfig, device: str | None) -> float:
-    """Compile what a run will need: a throw-away run of a few steps at every length it has. The seconds it took."""
+    """Compile what a run will need, by a throw-away run of a few steps at each of its lengths; returns the seconds."""
     begun = time.perf_counter()
     lengths = [config.n_facts, *([config.short_facts] if config.short_steps else [])]
     for n_facts in lengths:
@@ -121,7 +126,7 @@ def warm_up(config: TrainConfig, device: str | None) -> float:
 
 
 def fresh_accuracy(model: Transformer, config: TrainConfig, n: int, name: str = "holdout") -> Estimate:
-    """On sequences that neither training nor the running evaluation has seen."""
+    """Accuracy on sequences that neither training nor its evaluations have used."""
     model.eval()
     with autocast(config, model.unembedding.device):
         measured = accuracy(
@@ -133,12 +138,12 @@ def fresh_accuracy(model: Transformer, config: TrainConfig, n: int, name: str = 
 
 def flops_before(config: TrainConfig, step: int) -> float:
     short = min(step, config.short_steps)
-    a_step = {k: config.batch_size * flops_a_sequence(config.model, k) for k in (config.short_facts, config.n_facts)}
-    return short * a_step[config.short_facts] + (step - short) * a_step[config.n_facts]
+    per_step = {k: config.batch_size * flops_a_sequence(config.model, k) for k in (config.short_facts, config.n_facts)}
+    return short * per_step[config.short_facts] + (step - short) * per_step[config.n_facts]
 
 
 def matrix_rate(device: torch.device, size: int = 8192) -> float:
-    """The chip's rate in bf16 matrix products on random data, in FLOP/s, measured now."""
+    """The GPU's measured rate of bf16 matrix products on random data, in FLOP/s."""
     left, right = (torch.randn(size, size, device=device, dtype=torch.bfloat16) for _ in range(2))
     for _ in range(3):
         left @ right

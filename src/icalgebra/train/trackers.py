@@ -1,4 +1,4 @@
-"""Trackers: thin adapters from a metrics record to wandb, trackio or tensorboard. metrics.jsonl is always written."""
+"""Thin adapters that send metrics records to wandb, trackio or tensorboard. metrics.jsonl is written in any case."""
 
 from __future__ import annotations
 
@@ -12,21 +12,20 @@ from icalgebra.errors import InputError
 from icalgebra.train.config import TrainConfig
 
 Record = dict[str, Any]
-Tracker = tuple[Callable[[Record], None], Callable[[], None]]  # what takes a record, and what ends it
-
+Tracker = tuple[Callable[[Record], None], Callable[[], None]]  # log a record; close
 
 MODULES = {"wandb": "wandb", "trackio": "trackio", "tensorboard": "torch.utils.tensorboard"}
 
 
 def check_installed(config: TrainConfig) -> None:
-    """Before a run folder is made: one that cannot be tracked would be in the way of the next try."""
+    """Called before the run folder is created: the folder of a run that cannot start would block the next attempt."""
     if config.tracker != "none":
         _module(config.tracker)
 
 
 @contextmanager
 def tracker(config: TrainConfig, run: Path | None) -> Iterator[Callable[[Record], None]]:
-    """Where the records of a run folder go besides the file: a function of one record, for as long as the run lasts."""
+    """Yields a function that sends one record to the config's tracker, if it has one."""
     if run is None or config.tracker == "none":
         yield lambda record: None
         return
@@ -34,7 +33,7 @@ def tracker(config: TrainConfig, run: Path | None) -> Iterator[Callable[[Record]
     try:
         yield log
     finally:
-        close()  # the last records may still wait to be sent, and the next run of this process begins its own
+        close()  # flushes the last records; the next run of this process starts its own session
 
 
 def _wandb(config: TrainConfig, run: Path) -> Tracker:
