@@ -1,7 +1,7 @@
 """Named distributions of sequences; `sample()`.
 
 >>> icalgebra.sample("holdout", n=2, n_facts=6, seed=0).texts()
-[',bg=f,…', ',…']
+[',eh=n,nh=m,hc=b,fm=e,nh=m,bm=m', ',od=o,ee=d,ce=l,ce=l,ie=m,ci=o']
 """
 
 from __future__ import annotations
