@@ -1,6 +1,6 @@
 # Two commands do everything on a fresh machine: `make reproduce` and `make test`.
 # The first run makes a virtual environment and installs the pinned requirements; later runs start at once. Installing without
-# compiling is twice as fast: Python compiles what is imported, and that is a fraction.
+# compiling is twice as fast: Python compiles modules on import, and only a fraction is ever imported.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 WORKERS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); [ $$n -gt 8 ] && echo 8 || echo $$n)
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.numba_cache
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
-# Empty, that is unset: what is imported once is compiled once, not in every process anew.
+# Empty means unset: otherwise every process would compile the same modules again.
 export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: reproduce test check clean

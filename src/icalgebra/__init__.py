@@ -4,7 +4,7 @@
     >>> sequences = icalgebra.sample("holdout", n=4, n_facts=50, seed=0)
     >>> sequences.texts()[0]
 
-Names are imported when first used, so that `import icalgebra` is quick and extras stay optional.
+Names are imported on first use, so that `import icalgebra` is fast and does not load torch.
 """
 
 from __future__ import annotations
