@@ -1,4 +1,4 @@
-# ruff: noqa: E501 (the card is prose, wrapped where it is read)
+# ruff: noqa: E501 (the card is prose; its lines are as long as they are after the numbers are filled in)
 """Write the model card of a shipped model from its own files: python scripts/card.py FOLDER."""
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ A decoder-only transformer for in-context algebra: {config["n_layers"]} layers, 
 
 **Data.** Training sequences of {config["n_facts"]} facts from {", ".join(config["structures"])} with {config["n_variables"]}
 variables, p_mix {config["p_mix"]}; the variable `{config["reserved"]}` is never an identity. {measured["steps"]} steps of
-{config["batch_size"]} sequences, every one seen once.
+{config["batch_size"]} sequences, each seen once.
 
 **Recipe.** The preset `{folder.name}`: Muon ({config["muon_lr"]}) on the blocks' matrices, AdamW ({config["lr"]}) on the rest,
 {config["schedule"]} decay, warm-up {config["warmup"]}, bf16 autocast, seed {config["seed"]}. {measured["training_seconds"]} s of
@@ -41,10 +41,10 @@ training on one {measured["device"]}. Made by `python scripts/ship.py {folder.na
 |---|---|---|
 {table}
 
-**Limits.** It has learned that `{config["reserved"]}` is never an identity, and errs more often where that is broken
-(`holdout_reserved_identity`, `holdout_unshuffled`). Contexts of fewer than 100 facts stay well below the ceiling.
+**Limits.** The model has learned that `{config["reserved"]}` is never an identity and makes more errors where that does not hold
+(`holdout_reserved_identity`, `holdout_unshuffled`). With fewer than 100 facts its accuracy is well below the ceiling.
 
-config.json holds every setting, metrics.jsonl the evaluations through training, evaluation.json the table above.
+config.json has all settings, metrics.jsonl the evaluations during training, evaluation.json the table above.
 """
     write_text(folder / "README.md", card)
 

@@ -1,9 +1,9 @@
-"""The full tier of everything a model is asked, in resumable stages: python scripts/full_tier.py OUT MODEL ….
+"""The full tier of every experiment about a model, in resumable stages: python scripts/full_tier.py OUT MODEL ….
 
-A stage is one experiment about one model; its result file in OUT is written when it ends, and a stage whose file is
-there is left out. Several stages run at once, since each keeps the processor and the device busy only in turns.
-MODEL is a shipped model's name or a run folder; a folder named after a preset, such as runs/fast, is trained first or
-trained to its end. --limit S: stages not begun after so many seconds are left for later.
+A stage is one experiment on one model. Its result file in OUT is written when it ends, and a stage whose file exists is
+skipped. --workers stages run at a time, since each uses the processor and the device only in turns.
+MODEL is a shipped model's name or a run folder; a folder named after a preset, such as runs/fast, is first trained, or
+resumed, to the end of its schedule. --limit S: no stage starts after S seconds.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from icalgebra.results import result_path, write_result
 from icalgebra.train import PRESETS, preset, train
 from icalgebra.train.distributed import choose_device
 
-# Thousands of passes that only ask for the likeliest answer: TF32 will do, where the model was trained in bf16.
+# Thousands of forward passes that only need the likeliest answer: TF32 is precise enough for models trained in bf16.
 MANY_PASSES = ("training", "accuracy_by_facts", "unseen_structures", "distributions", "model_coverage")
-LOG_CHECKPOINTS = 10  # checkpoints through training, for what is asked of them
+LOG_CHECKPOINTS = 10  # log-spaced checkpoints of a new run, for experiments about training
 
 
-def trained(model: str, device: str | None) -> None:
-    """A run folder of a preset as it should be at the end of its schedule."""
+def train_to_the_end(model: str, device: str | None) -> None:
+    """Train or resume a run folder that is named after a preset, to the end of its schedule; leave any other alone."""
     path = Path(model)
     if path.parent == Path() or path.name not in PRESETS:
         return
@@ -52,7 +52,7 @@ def stage(out: Path, model: str, name: str, device: str | None, tier: str) -> No
 
 
 def run_apart(given: argparse.Namespace, model: str, name: str, begun: float) -> bool:
-    """In a process of its own: what one stage breaks, the others do not notice. True when its file is there."""
+    """Run a stage in its own process, so that a crash does not affect the others. True if its file exists then."""
     path = result_path(given.out, given.tier, name_of(model), name)
     if not path.exists() and time.perf_counter() - begun < given.limit:
         command = [sys.executable, __file__, str(given.out), model, "--only", name, "--one", "--tier", given.tier]
@@ -66,24 +66,24 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("models", nargs="+")
     parser.add_argument("--only", nargs="*")
-    parser.add_argument("--one", action="store_true", help="run this stage here and now")
+    parser.add_argument("--one", action="store_true", help="run this one stage in this process")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--device")
     parser.add_argument("--tier", default="full")
     parser.add_argument("--limit", type=float, default=float("inf"))
     given = parser.parse_args()
-    names = given.only or [name for name, asked in EXPERIMENTS.items() if asked.can_run and asked.about == "model"]
+    names = given.only or [name for name, item in EXPERIMENTS.items() if item.can_run and item.about == "model"]
     if given.one:
         stage(given.out, given.models[0], names[0], given.device, given.tier)
         return
     for model in given.models:
-        trained(model, given.device)
+        train_to_the_end(model, given.device)
     begun = time.perf_counter()
     stages = [(model, name) for name in names for model in given.models]
     with ThreadPoolExecutor(given.workers) as pool:
         done = list(pool.map(lambda one: run_apart(given, *one, begun), stages))
     missing = [" ".join(one) for one, there in zip(stages, done) if not there]
-    print(f"{sum(done)} of {len(stages)} results are there" + (f"; missing: {', '.join(missing)}" if missing else ""))
+    print(f"{sum(done)} of {len(stages)} results exist" + (f"; missing: {', '.join(missing)}" if missing else ""))
 
 
 if __name__ == "__main__":

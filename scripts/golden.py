@@ -1,4 +1,4 @@
-"""Write tests/data/golden.json anew: only after a change of the streams that is meant, and said in LOG.md."""
+"""Rewrite tests/data/golden.json: only after an intended change of the random streams, recorded in LOG.md."""
 
 import json
 import sys

@@ -2,7 +2,7 @@
 
     python scripts/kill_and_resume.py --moments 20 --seed 0
 
-Every other moment is inside a checkpoint's write: the run is killed as soon as a half-written folder is seen.
+Every second kill hits a checkpoint being written: the run is killed as soon as a half-written folder appears.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ CONFIG = TrainConfig(
     structures=("C3", "C4"), n_variables=6, n_layers=2, n_heads=2, d_model=32, n_facts=8, batch_size=8,
     steps=200, warmup=5, log_every=1, eval_every=50, eval_n=16, eval_facts=(4,), checkpoint_every=4, log_checkpoints=4,
 )  # fmt: skip
-# Every run is a process of its own, forked from a server that has the imports behind it (the first optimiser imports
-# torch's compiler).
+# Every run is its own process, forked from a server that has done the slow imports (the first optimiser imports torch's
+# compiler).
 PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(["icalgebra.train", "torch._dynamo"])
 
@@ -46,7 +46,7 @@ def outcome(run: Path) -> tuple[bytes, bytes, list[dict]]:
 
 
 def finished(task, run: Path) -> Path:
-    """The run after `task`, in a process of its own."""
+    """The run folder, after `task` has run in its own process."""
     process = PROCESSES.Process(target=task, args=(run,))
     process.start()
     process.join()
@@ -59,7 +59,7 @@ def duration(run: Path) -> float:
 
 
 def killed_and_resumed(run: Path, delay: float, while_writing: bool) -> str:
-    """Kill a run `delay` seconds after it began (at the next checkpoint's write, if asked), and resume it."""
+    """Kill a run `delay` seconds after it began (with while_writing: at the next checkpoint write), and resume it."""
     process = PROCESSES.Process(target=start, args=(run,))
     process.start()
     while not (run / "config.json").exists() and process.is_alive():
@@ -86,10 +86,10 @@ def main() -> None:
         expected = outcome(reference)
         for i in range(chosen.moments):
             run, delay = folder / f"run{i}", moments.uniform(0, 0.9 * duration(reference))
-            story = killed_and_resumed(run, delay, while_writing=i % 2 == 1)
+            history = killed_and_resumed(run, delay, while_writing=i % 2 == 1)
             identical = outcome(run) == expected
             same += identical
-            print(f"{i + 1:2}: {'identical' if identical else 'DIFFERENT'}; {story}", flush=True)
+            print(f"{i + 1:2}: {'identical' if identical else 'DIFFERENT'}; {history}", flush=True)
     print(f"{same} of {chosen.moments} identical to the uninterrupted run")
     sys.exit(same != chosen.moments)
 

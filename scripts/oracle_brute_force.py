@@ -2,7 +2,8 @@
 
     python scripts/oracle_brute_force.py --cases 20
 
-Worlds × query modes × context sizes 0 … 9, `cases` contexts of each: the world's own, or spoilt by a random fact.
+Worlds × query modes × context sizes 0 … 9, `cases` contexts of each, sampled from the world; some with one fact
+replaced by a random one.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ WORLDS = {
 
 
 def contexts(world: World, query: str, n_context: int, cases: int, seed: int) -> Iterator[tuple[np.ndarray, int, int]]:
-    """Contexts with a query: the world's own of either kind, every fourth with one random fact put in."""
+    """Contexts with a query, sampled from the world in both query modes; every fourth has one random fact."""
     random = np.random.default_rng(seed)
     for i in range(cases):
         kind = query if i % 3 else ("train" if query == "holdout" else "holdout")
@@ -55,7 +56,7 @@ def as_tokens(facts: np.ndarray, x: int, y: int, world: World) -> np.ndarray:
 
 
 def compare(facts: np.ndarray, x: int, y: int, world: World, query: str) -> str:
-    """Raise where the oracle differs; the kind of the query comes back."""
+    """Raises where the oracle differs; returns the kind of the query."""
     exact = brute_force_posterior(facts, x, y, world, query)
     judged = classify_queries(as_tokens(facts, x, y, world), world, query)
     np.testing.assert_allclose(judged.probabilities[0], np.array(exact, dtype=float), rtol=1e-10, atol=0)

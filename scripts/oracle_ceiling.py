@@ -1,8 +1,9 @@
-"""Run by hand: calibration of the oracle and the ceiling by context facts.
+"""Run by hand: calibration of the oracle, and the ceiling by number of context facts.
 
     python scripts/oracle_ceiling.py --n 2000
 
-Calibration compares E[max p] with the credit that the likeliest answer wins; the two differ by sampling error only.
+Calibration compares E[max p] with the accuracy of the likeliest answer (ties share the credit); if the posterior is
+exact, the two differ only by sampling error.
 """
 
 from __future__ import annotations

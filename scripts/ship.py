@@ -1,7 +1,7 @@
-"""Train a preset and make it a shipped model: python scripts/ship.py PRESET OUT [--steps N] [--seed S].
+"""Train a preset and package it as a shipped model: python scripts/ship.py PRESET OUT [--steps N] [--seed S].
 
-OUT/<preset>/ gets the weights in 16 bits with their manifest, config.json, metrics.jsonl and evaluation.json. Every
-figure is measured on the rounded weights, in fp32, on fresh sequences. scripts/card.py turns them into the model card.
+OUT/<preset>/ gets the weights in 16 bits with their manifest, config.json, metrics.jsonl and evaluation.json. All
+accuracies are measured on the rounded weights, in fp32, on fresh sequences. scripts/card.py writes the model card.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Try variants of a preset and write what each reached: python scripts/tune.py OUT.json [NAME …].
+"""Train variants of presets and record speed and accuracy: python scripts/tune.py OUT.json [NAME …].
 
-Each variant is a line of the table below; results are saved after each, so that a run cut short keeps what it has.
+Each variant is a line of the table below. Results are saved after each, so an interrupted call keeps the finished ones.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def main() -> None:
     for name in sys.argv[2:] or VARIANTS:
         try:
             results[name] = run(name)
-        except Exception as error:  # one variant's failure is a finding, not the end
+        except Exception as error:  # a variant that fails is a finding; the others still run
             results[name] = {"error": f"{type(error).__name__}: {error}"[:500]}
         brief = {k: v for k, v in results[name].items() if k != "curve"}
         print(
