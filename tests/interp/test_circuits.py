@@ -19,6 +19,7 @@ from icalgebra.interp.components import (
 from icalgebra.interp.hooks import hooked, replace
 from icalgebra.interp.knockout import Reads, answers_without, by_slot
 from icalgebra.interp.minimal_pairs import MinimalPairs, minimal_pairs
+from icalgebra.interp.paths import circuit, path_effects
 from icalgebra.interp.query_cache import N_QUERY, POINTS, cache_query, resume_query
 from icalgebra.language.vocabulary import FACT_LENGTH, MECHANISMS, facts_of
 from icalgebra.language.world import World
@@ -181,3 +182,25 @@ def test_knock_out_finds_the_read_that_is_needed(short: MinimalPairs) -> None:
     others = [Reads(("comma",), layers=(0,)), Reads(("comma",), layers=(1,), heads=(1, 2, 3))]
     assert (answers_without(model, short.clean_prompts, others) == short.clean_answer[:, None]).all()
     assert facts_of(short.clean).shape[1] == 10
+
+
+def test_paths_find_each_step_of_the_planted_circuit(short: MinimalPairs) -> None:
+    """The changed answer reaches the ',' behind its fact through head 0.0, and head 1.0 as a value; then the logits."""
+    model = planted_model()
+    into_head, into_logits = path_effects(model, short, HEAD), path_effects(model, short, None)
+    strong = [edge for edge in (*into_head, *into_logits) if abs(edge.share) > 0.01]
+    assert [(str(edge.sender), edge.receiver, edge.input) for edge in strong] == [
+        ("0.0 at the fact's comma behind", HEAD, "value"),
+        ("1.0 at the query's equals", None, "residual"),
+    ]
+    assert [edge.share for edge in strong] == pytest.approx([1.0, 1.0], abs=1e-3)
+    assert circuit(model, short, [HEAD, None]) == strong
+
+
+def test_the_paths_into_the_logits_of_a_linear_read_out_add_up(short: MinimalPairs) -> None:
+    """In the planted model the head writes straight to the logits: with two heads each path carries half."""
+    edges = path_effects(planted_model(shared=True), short, None)
+    assert {str(edge.sender): edge.share for edge in edges} == {
+        "1.0 at the query's equals": pytest.approx(0.5, abs=0.05),
+        "1.1 at the query's equals": pytest.approx(0.5, abs=0.05),
+    }

@@ -70,15 +70,23 @@ def _rows_of(value: Any, rows: Any) -> Any:
     return [item[rows] for item in value] if isinstance(value, list) else value
 
 
+KEPT = ("hook_resid_pre", "attn.hook_rot_k", "attn.hook_v", "attn.hook_z", "hook_attn_out", "hook_mlp_out")
+
+
 @torch.no_grad()
 def cache_query(model: Transformer, tokens: Int[Tensor, "n T"]) -> QueryCache:
     """One forward pass over prompts that end in the query's '='."""
-    kept = ("hook_resid_pre", "attn.hook_rot_k", "attn.hook_v", "attn.hook_z", "hook_attn_out", "hook_mlp_out")
-    with cached(model, *(f"blocks.*.{point}" for point in kept)) as cache:
+    with cached(model, *(f"blocks.*.{point}" for point in KEPT)) as cache:
         logits = model(tokens)[:, -1]
+    return query_part(cache, logits)
+
+
+def query_part(cache: Mapping[str, Tensor], logits: Float[Tensor, "n d_vocab"]) -> QueryCache:
+    """From the activations of a whole run (the hook points KEPT) what resuming needs."""
+    n_layers = sum(name.endswith(KEPT[0]) for name in cache)
 
     def layers(point: str) -> list[Tensor]:
-        return [cache[f"blocks.{layer}.{point}"] for layer in range(model.config.n_layers)]
+        return [cache[f"blocks.{layer}.{point}"] for layer in range(n_layers)]
 
     def at_query(point: str) -> Tensor:
         return torch.stack([value[:, -N_QUERY:] for value in layers(point)], 1)
@@ -91,7 +99,7 @@ def cache_query(model: Transformer, tokens: Int[Tensor, "n T"]) -> QueryCache:
         logits=logits,
         keys=[value[:, :-N_QUERY].transpose(1, 2) for value in layers("attn.hook_rot_k")],
         values=[value[:, :-N_QUERY].transpose(1, 2) for value in layers("attn.hook_v")],
-        length=tokens.shape[1],
+        length=cache["blocks.0.hook_resid_pre"].shape[1],
     )
 
 
