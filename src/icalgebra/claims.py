@@ -102,8 +102,9 @@ def read_claims(path: Path, experiment: str) -> list[Claim]:
 def _claim(row: dict[str, Any], entry: dict[str, Any], experiment: str) -> Claim:
     """`why` and `late` of a row hold for its claims, unless they say otherwise."""
     (rule,) = [key for key in entry if key in RULES]
-    own = {key: entry[key] for key in ("value", "published", "unit", "note") if key in entry}
-    inherited = {key: entry.get(key, row.get(key)) for key in ("why", "late") if key in entry or key in row}
+    inherited = {key: row[key] for key in ("why", "late") if key in row}
+    own = {key: entry[key] for key in ("value", "published", "unit", "note", "why", "late") if key in entry}
+    given: dict[str, Any] = {**inherited, **own}
     return Claim(
         id=f"{row['id']}.{entry['id']}",
         row=row["id"],
@@ -113,8 +114,7 @@ def _claim(row: dict[str, Any], entry: dict[str, Any], experiment: str) -> Claim
         experiment=experiment,
         rule=rule,
         threshold=0.5 if rule == "holds" else float(entry[rule]),
-        **own,
-        **inherited,
+        **given,
     )
 
 
