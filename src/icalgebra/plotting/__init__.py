@@ -1,10 +1,10 @@
-"""What figures share: the style, curves with their bands, and SVG for the page.
+"""Shared by all figures: the style, curves with confidence bands, and SVG for the page.
 
 panels.py        heat maps of heads, attention over a sequence, grids of panels
 sweep_curves.py  curves of many training runs
 compact.py       the SVG in fewer bytes
 
-A figure is a function from a Result to a matplotlib Figure. It is made without pyplot, which keeps every figure in a
+A figure is a function from a Result to a matplotlib Figure. Figures do not use pyplot, which keeps every figure in a
 global list until it is closed and takes half a second to import.
 """
 
@@ -53,21 +53,21 @@ STYLE: dict[Any, Any] = {
 
 
 def axes(rows: int, columns: int, size: tuple[float, float], **options: Any) -> tuple[Figure, Any]:
-    """Empty panels in the house style."""
+    """Empty panels in the common style."""
     with rc_context(STYLE):
         figure = Figure(figsize=size, layout="constrained")
         return figure, figure.subplots(rows, columns, squeeze=False, **options)
 
 
 def line(panel: Any, curve: Curve, colour: str, label: str = "", **style: Any) -> None:
-    """A curve of shares in percent, with its interval as a band."""
+    """A curve of shares in per cent, with its confidence intervals as a band."""
     panel.plot(curve.x, [100 * y for y in curve.y], color=colour, label=label, **{"linewidth": 1.6, **style})
     low, high = ([100 * y for y in bound] for bound in (curve.low, curve.high))
     panel.fill_between(curve.x, low, high, color=colour, alpha=0.15, linewidth=0)
 
 
 def published_line(panel: Any, figure: str, name: str, label: str = "published model") -> None:
-    """The paper's curve of that name, where it has one."""
+    """The paper's curve of that name, if there is one."""
     points = published()["figures"][figure].get(name)
     if points:
         x, y = zip(*points)
@@ -88,8 +88,8 @@ def legend_below(figure: Figure, panels: Any, columns: int = 4) -> None:
 def svg(figure: Figure, words: str = "") -> str:
     """The figure as one <svg> element.
 
-    The words are the text for screen readers. They also salt the ids inside the drawing: ids must be unique on the page,
-    since a reference that resolves into a folded section draws nothing.
+    `words` is the text for screen readers. It also salts the ids inside the drawing: ids must be unique on the page,
+    since a reference that resolves into a collapsed section draws nothing.
     """
     text = io.StringIO()
     with rc_context({**STYLE, "svg.hashsalt": STYLE["svg.hashsalt"] + words}):

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from icalgebra.language.vocabulary import FACT_LENGTH
 from icalgebra.plotting import legend_below
 
-VISIBLE, WRITTEN_OUT = 0.002, 0.1  # attention on a fact that is drawn, and that is named
+VISIBLE, LABELLED = 0.002, 0.1  # least attention on a fact that is drawn, and that is labelled
 SLOT_COLOURS = ("#9aa5b1", "#c7b299", "#8d6cab", "#4c9f70", "#d9822b")
 SLOT_NAMES = ("left", "right", "=", "answer", "the ',' behind")
 
@@ -23,7 +23,7 @@ def head_map(
     top: float = 1.0,
     size: float = 6.5,
 ) -> None:
-    """Layers down, heads across; every cell carries its number."""
+    """Layers in rows, heads in columns; every cell shows its number."""
     layers, heads = ([str(i) for i in range(len(items))] for items in (table, table[0]))
     number_map(panel, table, layers, heads, colour, top, size=size)
     titled(panel, title)
@@ -53,7 +53,7 @@ def number_map(
 
 
 def short(value: float, digits: int = 2) -> str:
-    """'.52', '−.01', '1.30'; what rounds to nothing is '0'."""
+    """'.52', '−.01', '1.30'; a value that rounds to zero is '0'."""
     text = f"{value:.{digits}f}".replace("-", "−")
     if not any(digit in text for digit in "123456789"):
         return "0"
@@ -68,7 +68,7 @@ def facts_in(text: str) -> list[str]:
 def attention_strip(
     panel: Any, attention: Sequence[Sequence[float]], facts: Sequence[str], top: float = 1.02, width: float = 1.6
 ) -> None:
-    """Stacked bars, a fact each, slot by slot; facts with much attention are written out, the query without answer."""
+    """One stacked bar per fact, by slot; facts with much attention are labelled, the query without its answer."""
     seen = [place for place, fact in enumerate(attention) if sum(fact) > VISIBLE]
     bottom = [0.0] * len(seen)
     for slot, (colour, name) in enumerate(zip(SLOT_COLOURS, SLOT_NAMES)):
@@ -76,7 +76,7 @@ def attention_strip(
         panel.bar(seen, heights, width=width, bottom=bottom, color=colour, label=name)
         bottom = [low + height for low, height in zip(bottom, heights)]
     for place, total in zip(seen, bottom):
-        if total > WRITTEN_OUT:
+        if total > LABELLED:
             last = place == len(facts) - 1
             text = facts[place][:3] + "?" if last else facts[place]
             height = min(total, 0.84 * top)
@@ -87,7 +87,7 @@ def attention_strip(
 
 
 def finish_grid(figure: Figure, panels: Any, used: int, columns: int = 4) -> None:
-    """Accuracy against facts in many panels: what is empty goes, the outer axes are named, one legend serves all."""
+    """Accuracy against facts in many panels: hide empty panels, label the outer axes, add one legend for all."""
     for panel in list(panels.flat)[used:]:
         panel.axis("off")
     for panel in panels[-1]:

@@ -11,17 +11,19 @@ from icalgebra.plotting import axes, line
 from icalgebra.results import Curve
 
 if TYPE_CHECKING:
-    from icalgebra.sweep.table import RunCurves  # imports torch, which figures on the page do without
+    from icalgebra.sweep.table import RunCurves  # imports torch, which figures must not
 
 LEGEND_COLUMNS = 4
 LIGHTEST = 0.92  # of the colour map: its last yellow is too pale on white
 
 
 def through_training(runs: list[RunCurves]) -> Figure:
-    """All runs of a sweep in one picture, whatever it varies."""
+    """All runs of a sweep in one figure, whatever it varies."""
     rows_of_legend = -(-len(runs) // LEGEND_COLUMNS)
     figure, panels = axes(1, 2, (9.4, 3.6 + 0.2 * rows_of_legend))
-    for run, colour in zip(runs, shades_of(list(range(len(runs)))).values()):  # mostly in the order of what is swept
+    for run, colour in zip(
+        runs, shades_of(list(range(len(runs)))).values()
+    ):  # usually in the order of the swept values
         draw_run((panels[0][1], panels[0][0]), run.loss, run.holdout, colour, run.name)
     panels[0][0].set(title="hold-out accuracy", xlabel="training step", ylabel="accuracy (%)", ylim=(0, 101))
     panels[0][1].set(title="training loss", xlabel="training step", ylabel="nats per token")
@@ -38,7 +40,7 @@ def draw_run(panels: Any, loss: list[list[float]], holdout: Curve, colour: Any, 
 
 
 def legend_without_repeats(panel: Any) -> None:
-    """Every label once: seeds of one setting share theirs."""
+    """Every label once: seeds of one setting have the same label."""
     found = dict(zip(*reversed(panel.get_legend_handles_labels())))
     if found:
         panel.legend(list(found.values()), list(found), fontsize=7.5, loc="best")
