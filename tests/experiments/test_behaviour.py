@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +16,14 @@ from helpers import n_figures
 from icalgebra.algebra.structures import structure
 from icalgebra.data.distributions import sample
 from icalgebra.errors import InputError
-from icalgebra.experiments import (
-    EXPERIMENTS,
-    accuracy_by_facts,
-    distributions,
-    load_claims,
-    model_coverage,
-    unseen_structures,
-)
+from icalgebra.experiments import EXPERIMENTS, load_claims
 from icalgebra.experiments.accuracy_by_facts import figures
+from icalgebra.experiments.accuracy_by_facts import measure as accuracy_by_facts
 from icalgebra.experiments.accuracy_by_facts.measure import between
+from icalgebra.experiments.distributions import measure as distributions
+from icalgebra.experiments.model_coverage import measure as model_coverage
 from icalgebra.experiments.shared.loaded_model import LoadedModel, load_with_config
+from icalgebra.experiments.unseen_structures import measure as unseen_structures
 from icalgebra.language.world import World
 from icalgebra.model.accuracy import hits
 from icalgebra.model.prefix_accuracy import (
@@ -48,9 +46,9 @@ SUBJECT = LoadedModel("untrained", Transformer(CONFIG.model, seed=3).eval(), CON
 FACTS = (2, 5, 10, 25, 50, 100, 198, 200)
 
 RUNS: dict[str, Callable[..., Result]] = {
-    "accuracy_by_facts": lambda **told: accuracy_by_facts.run(**told, n=3, facts=FACTS),
-    "unseen_structures": lambda **told: unseen_structures.run(
-        **told,
+    "accuracy_by_facts": lambda **arguments: accuracy_by_facts.run(**arguments, n=3, facts=FACTS),
+    "unseen_structures": lambda **arguments: unseen_structures.run(
+        **arguments,
         n=3,
         n_large=0,
         n_tables=2,
@@ -58,8 +56,8 @@ RUNS: dict[str, Callable[..., Result]] = {
         cancel_facts=(50,),
         groups=("C8", "C4xC2", "Q8", "C2xC2xC2", "A4"),
     ),
-    "distributions": lambda **told: distributions.run(**told, n=3, facts=(5, 10, 25, 50, 75, 100, 150, 200)),
-    "model_coverage": lambda **told: model_coverage.run(**told, n_train=4, n_holdout=16),
+    "distributions": lambda **arguments: distributions.run(**arguments, n=3, facts=(5, 10, 25, 50, 75, 100, 150, 200)),
+    "model_coverage": lambda **arguments: model_coverage.run(**arguments, n_train=4, n_holdout=16),
 }
 BEHAVIOUR = sorted(RUNS)
 
@@ -140,8 +138,11 @@ def test_the_same_seed_gives_the_same_result(name: str, results: dict[str, Resul
 @pytest.mark.parametrize("name", BEHAVIOUR)
 def test_quick_and_full_settings_are_those_the_experiment_takes(name: str) -> None:
     chosen = EXPERIMENTS[name]
-    assert chosen.about_model
-    assert chosen.quick.keys() == chosen.full.keys()
+    assert chosen.about == "model"
+    accepted = signature(chosen.part("measure").run).parameters
+    required = {key for key, parameter in accepted.items() if parameter.default is parameter.empty}
+    for settings in (chosen.quick, chosen.full):
+        assert required - {"tier", "seed", "loaded"} <= set(settings) <= set(accepted) - {"tier", "seed", "loaded"}
     assert max(chosen.full.get("facts", (200,))) == 200
 
 
@@ -152,12 +153,12 @@ def test_every_accuracy_lies_in_its_interval(results: dict[str, Result]) -> None
                 assert estimate.low - 1e-9 <= estimate.value <= estimate.high + 1e-9, key
 
 
-def test_all_groups_the_alphabet_allows_are_asked() -> None:
-    asked = unseen_structures.structures_asked(World(), 20, None)
-    groups = [name for name in asked if name not in unseen_structures.CLASSES]
+def test_all_groups_that_fit_the_alphabet_are_evaluated() -> None:
+    evaluated = unseen_structures.structures_to_evaluate(World(), 20, None)
+    groups = [name for name in evaluated if name not in unseen_structures.CLASSES]
     assert len(groups) == 42 - 1 - 11 + 2  # all of order at most 16, less the trivial one and the trained, two controls
     for family in unseen_structures.CLASSES:
-        kinds = {structure(name).kind for name in asked[family]}
+        kinds = {structure(name).kind for name in evaluated[family]}
         assert kinds <= ({family, "loop"} if family == "quasigroup" else {family})
 
 
@@ -222,10 +223,10 @@ def test_numbers_of_facts_that_a_world_cannot_have_are_skipped() -> None:
     "changes, reason",
     [
         ({"structures": ("Quasigroup(7,0)",)}, "identity needs a structure with an identity"),
-        ({"n_facts": 4}, "asks for 5 facts or more, and other knows 4"),
+        ({"n_facts": 4}, "needs 5 facts or more; other was trained on 4"),
     ],
 )
-def test_a_distribution_that_a_model_can_never_have_is_told(changes: dict[str, Any], reason: str) -> None:
+def test_a_distribution_that_a_model_cannot_have_is_refused(changes: dict[str, Any], reason: str) -> None:
     with pytest.raises(InputError, match=reason):
         distributions.run(tier="quick", seed=0, loaded=untrained(**changes), n=2, facts=(5, 10))
 

@@ -21,11 +21,12 @@ from icalgebra.cli.interp import _beside_published
 from icalgebra.data.distributions import sample
 from icalgebra.errors import InputError
 from icalgebra.experiments import EXPERIMENTS, load_claims
-from icalgebra.experiments import cancellation as cancel
-from icalgebra.experiments import closure as experiment
+from icalgebra.experiments.cancellation import measure as cancel
+from icalgebra.experiments.closure import measure as experiment
 from icalgebra.experiments.shared.loaded_model import LoadedModel, load_with_config
+from icalgebra.interp.ablation import mean_ablate
 from icalgebra.interp.attention import by_fact
-from icalgebra.interp.cancellation import SIDES, groups_of_facts, ruled_out
+from icalgebra.interp.cancellation import SIDES, groups_of_facts, head_stats, ruled_out
 from icalgebra.interp.heads import contrast
 from icalgebra.interp.hooks import hooked
 from icalgebra.interp.last_token_cache import cache_last_token_batched
@@ -69,7 +70,7 @@ def results(loaded: LoadedModel) -> dict[str, Result]:
 
 
 def slow_sets(text: str, groups: list[list[str]], place: int) -> dict[str, set[str]]:
-    """The sets before the fact at a place, by the words of their definitions."""
+    """The sets before the fact at a place, straight from their definitions."""
     facts = parse(text)
     x, before = facts[place][0], facts[:place]
     shown = {letter for fact in before for letter in fact} | {x}
@@ -95,8 +96,8 @@ def test_sets_are_those_that_text_and_latents_give(distribution: str) -> None:
     for row, text in enumerate(sequences.texts()):
         groups = [names for _, names in blocks(sequences, row)]
         for place in range(12):
-            told = {name: set(letters[chosen[row, place]]) for name, chosen in found.items()}
-            assert told == slow_sets(text, groups, place), (text, place)
+            ours = {name: set(letters[chosen[row, place]]) for name, chosen in found.items()}
+            assert ours == slow_sets(text, groups, place), (text, place)
 
 
 def test_each_set_lies_inside_the_next_and_the_sets_differ() -> None:
@@ -145,12 +146,12 @@ def test_ties_and_empty_sets_count_for_nothing() -> None:
 
 
 @given(st.integers(2, 10), st.integers(0, 10**6))
-def test_the_true_law_loses_nothing_and_any_other_something(size: int, seed: int) -> None:
+def test_the_true_distribution_has_no_excess_loss_and_any_other_has(size: int, seed: int) -> None:
     members = np.arange(10) < size
-    law = np.where(members, 3.0, -1e9)
-    assert c.excess(law, members) == pytest.approx(0.0, abs=1e-12)
-    assert c.uniformity(law, members) == pytest.approx(1.0)
-    assert c.mass_inside(law, members) == pytest.approx(1.0)
+    true = np.where(members, 3.0, -1e9)
+    assert c.excess(true, members) == pytest.approx(0.0, abs=1e-12)
+    assert c.uniformity(true, members) == pytest.approx(1.0)
+    assert c.mass_inside(true, members) == pytest.approx(1.0)
     drawn = np.random.default_rng(seed).normal(size=10)
     p = np.exp(drawn) / np.exp(drawn).sum()
     assert c.excess(drawn, members) == pytest.approx(float(np.mean(np.log(1 / size / p[members]))))
@@ -189,11 +190,11 @@ def test_the_papers_sequence_has_the_papers_groups() -> None:
 # --- cancellation -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("law", cancel.LAWS)
-def test_facts_and_answers_are_those_of_the_text(law: str) -> None:
-    sequences = sample(law, 30, 12, 3, WORLD)
-    cases, letters = QueryBatch.from_sequences(sequences), WORLD.vocabulary.variables
-    facts, both, apart = groups_of_facts(cases), ruled_out(cases, False), ruled_out(cases, True)
+@pytest.mark.parametrize("distribution", cancel.DISTRIBUTIONS)
+def test_facts_and_answers_are_those_of_the_text(distribution: str) -> None:
+    sequences = sample(distribution, 30, 12, 3, WORLD)
+    queries, letters = QueryBatch.from_sequences(sequences), WORLD.vocabulary.variables
+    facts, both, apart = groups_of_facts(queries), ruled_out(queries, False), ruled_out(queries, True)
     for row, text in enumerate(sequences.texts()):
         *context, (x, y, _) = parse(text)
         sharing = {
@@ -210,35 +211,33 @@ def test_facts_and_answers_are_those_of_the_text(law: str) -> None:
             assert {letters[i] for i in np.flatnonzero(apart[side][row])} == ruled[side] - ruled[other]
 
 
-@pytest.mark.parametrize("law", ["cancel", "cancel_embedded"])
-def test_with_room_for_all_facts_both_sides_rule_out_all_but_the_answer(law: str) -> None:
-    cases = QueryBatch.from_sequences(sample(law, 30, 20, 1, WORLD))
-    rows, wanted = np.arange(30), cases.members.copy()
-    wanted[rows, cases.answer] = False
-    for ruled in ruled_out(cases, apart=False).values():
+@pytest.mark.parametrize("distribution", ["cancel", "cancel_embedded"])
+def test_with_room_for_all_facts_both_sides_rule_out_all_but_the_answer(distribution: str) -> None:
+    queries = QueryBatch.from_sequences(sample(distribution, 30, 20, 1, WORLD))
+    rows, wanted = np.arange(30), queries.members.copy()
+    wanted[rows, queries.answer] = False
+    for ruled in ruled_out(queries, apart=False).values():
         assert (ruled == wanted).all()
-    assert not any(ruled.any() for ruled in ruled_out(cases, apart=True).values())
+    assert not any(ruled.any() for ruled in ruled_out(queries, apart=True).values())
 
 
 def test_attention_is_summed_slot_by_slot(loaded: LoadedModel) -> None:
-    cases = cancel.draw_cases(loaded, "cancel_embedded", 6, 14, 0)
-    looked, pattern = (
-        look(loaded.model, cases, False),
-        cache_last_token_batched(loaded.model, cases.prompts, pattern=True).pattern,
-    )
+    queries = cancel.draw_queries(loaded, "cancel_embedded", 6, 14, 0)
+    stats = head_stats(loaded.model, queries, apart=False)
+    pattern = cache_last_token_batched(loaded.model, queries.prompts, pattern=True).pattern
     assert pattern is not None
     offsets = {"answer": (3,), "comma_behind": (4,), "fact": (0, 1, 2, 3, 4)}  # from a fact's left variable
-    for row, text in enumerate(loaded.world.vocabulary.decode(cases.tokens)):
+    for row, text in enumerate(loaded.world.vocabulary.decode(queries.tokens)):
         x = text[-4]
         starts = [i for i in range(1, len(text) - 5, 5) if text[i] == x]
         for slot, places in offsets.items():
             wanted = sum(pattern[row, :, :, i + offset] for i in starts for offset in places)
-            np.testing.assert_allclose(looked.mass["left", slot][row], wanted, atol=1e-6)
-            assert looked.chance["left", slot][row] == pytest.approx(len(starts) * len(places) / (len(text) - 1))
-    shares = sum(looked.mass[name, "fact"] for name in ("left", "right", "neither", "self"))
+            np.testing.assert_allclose(stats.mass["left", slot][row], wanted, atol=1e-6)
+            assert stats.chance["left", slot][row] == pytest.approx(len(starts) * len(places) / (len(text) - 1))
+    shares = sum(stats.mass[name, "fact"] for name in ("left", "right", "neither", "self"))
     np.testing.assert_allclose(shares + pattern[..., 0].numpy(), 1.0, atol=1e-5)  # the first ',' belongs to no fact
-    chances = sum(looked.chance[name, "fact"] for name in ("left", "right", "neither", "self"))
-    np.testing.assert_allclose(chances + 1 / cases.prompts.shape[1], 1.0)
+    chances = sum(stats.chance[name, "fact"] for name in ("left", "right", "neither", "self"))
+    np.testing.assert_allclose(chances + 1 / queries.prompts.shape[1], 1.0)
     assert by_fact(pattern).shape[-1] == 5
 
 
@@ -261,10 +260,10 @@ def test_correlation_is_numpys_and_its_interval_holds_it() -> None:
     assert correlation_of_means(np.zeros((5, 3)), one[:5, :3]).value == 0.0
 
 
-def test_without_heads_is_a_plain_run_with_their_outputs_replaced(loaded: LoadedModel) -> None:
-    model, cases = loaded.model, cancel.draw_cases(loaded, "cancel", 10, 14, 0)
-    average = cache_last_token_batched(model, cases.prompts).z.mean(0, keepdim=True) + 1.0
-    plain, right = without(model, cases, average, [[], [(0, 1)], [(0, 0), (1, 1)]])
+def test_mean_ablation_is_a_plain_run_with_the_heads_outputs_replaced(loaded: LoadedModel) -> None:
+    model, queries = loaded.model, cancel.draw_queries(loaded, "cancel", 10, 14, 0)
+    average = cache_last_token_batched(model, queries.prompts).z.mean(0, keepdim=True) + 1.0
+    plain, right = mean_ablate(model, queries, average, [[], [(0, 1)], [(0, 0), (1, 1)]])
     assert (right[:, 0] == plain).all()
 
     def put(layer: int, heads: list[int]):
@@ -277,13 +276,13 @@ def test_without_heads_is_a_plain_run_with_their_outputs_replaced(loaded: Loaded
 
     for column, changes in ((1, put(0, [1])), (2, put(0, [0]) | put(1, [1]))):
         with hooked(model, changes):
-            predicted = model(on_device(model, cases.prompts))[:, -1, :9].argmax(-1).numpy()
-        assert (right[:, column] == (predicted == cases.answer)).all()
+            predicted = model(on_device(model, queries.prompts))[:, -1, :9].argmax(-1).numpy()
+        assert (right[:, column] == (predicted == queries.answer)).all()
 
 
 def test_too_short_sequences_are_refused_in_one_line(loaded: LoadedModel) -> None:
     with pytest.raises(InputError, match="holdout sequences of 2 facts"):
-        cancel.draw_cases(loaded, "holdout", 10, 2, 0)
+        cancel.draw_queries(loaded, "holdout", 10, 2, 0)
 
 
 # --- the experiments --------------------------------------------------------------------------------------------------
@@ -299,7 +298,7 @@ def test_every_claim_finds_its_value(results: dict[str, Result], name: str) -> N
         assert ours.low <= ours.value <= ours.high, claim.id
         assert claim.verdict(ours) in ("reproduced", "differs")
     assert set(EXPERIMENTS[name].quick) == set(EXPERIMENTS[name].full) == set(SIZES[name])
-    assert results[name].config["n_facts"] == 14  # no more than the model knows
+    assert results[name].config["n_facts"] == 14  # no more than the model was trained on
 
 
 @pytest.mark.parametrize("name", SIZES)
@@ -312,20 +311,20 @@ def test_every_effect_has_its_control(results: dict[str, Result]) -> None:
     assert {"control.random.top1", "control.random.topk", "control.other.top1"} <= set(results["closure"].values)
     values = results["cancellation"].values
     for side in SIDES:
-        assert {f"change.{side}.{law}.other_heads" for law in cancel.LAWS} <= set(values)
+        assert {f"change.{side}.{distribution}.other_heads" for distribution in cancel.DISTRIBUTIONS} <= set(values)
         assert f"reads.{side}.cancel_embedded.neither.answer" in values
     assert {f"without.{heads}.control.copy" for heads in ("readers", "demoters", "found")} <= set(values)
-    assert values["chance.neither.cancel.fact"].value == 0  # that law holds nothing else
+    assert values["chance.neither.cancel.fact"].value == 0  # those sequences hold no other facts
 
 
-def test_a_model_that_computes_closure_is_told_from_one_that_does_not(loaded: LoadedModel) -> None:
+def test_a_model_that_computes_closure_is_distinguished_from_one_that_does_not(loaded: LoadedModel) -> None:
     sequences = sample("train", 50, 14, 0, loaded.world)
     last = {name: chosen[:, -1] for name, chosen in c.closure_sets(sequences).items()}
     noise = np.random.default_rng(0).normal(size=last["seen"].shape)
-    knows, guesses = (experiment._at_last(scale * last["seen"] + 0.01 * noise, last) for scale in (9.0, 0.0))
-    assert knows["topk"].value == knows["top1"].value == 1.0
-    assert knows["uniformity"].value > 0.999
-    assert knows["control.other.top1"].value == 0.0
+    computes, guesses = (experiment._at_last(scale * last["seen"] + 0.01 * noise, last) for scale in (9.0, 0.0))
+    assert computes["topk"].value == computes["top1"].value == 1.0
+    assert computes["uniformity"].value > 0.999
+    assert computes["control.other.top1"].value == 0.0
     assert guesses["topk"].value < 0.3
     assert guesses["top1"].low < guesses["control.random.top1"].value < guesses["top1"].high
 
@@ -348,7 +347,7 @@ def test_checkpoints_of_a_run_give_curves_and_a_lone_model_none(
 def test_a_damaged_checkpoint_gives_no_point_of_a_curve(
     tmp_path: Path, loaded: LoadedModel, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A flipped bit of a weight reads well: only its hash tells."""
+    """A weight with a flipped bit loads without an error; only its hash shows the damage."""
     checkpoints = [tmp_path / f"step_{step:06d}" for step in (1, 2, 4)]
     for folder in checkpoints:
         write_checkpoint(folder, loaded.model, config={}, trainer=None, step=int(folder.name[5:]))
@@ -398,7 +397,7 @@ def test_a_model_of_another_world_is_shown_beside_the_paper_and_not_judged(
         out = capsys.readouterr().out
         assert "L1.top1" in out
         assert ("not judged" not in out) == judged
-        assert ("its world is not the paper's" not in out) == judged
+        assert ("trained on another world than the paper's" not in out) == judged
         assert ("differs" in out) == judged
 
 

@@ -145,7 +145,7 @@ def test_roles_are_scored_at_the_log_spaced_checkpoints(folders: list[Path]) -> 
 def test_a_damaged_checkpoint_is_told_of_and_left_out(
     folders: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In the folder one stands in: "." is no shipped model."""
+    """In the working directory: "." is not a shipped model."""
     first, *rest = sorted(CONFIG.log_checkpoint_steps)
     shutil.copytree(folders[0], tmp_path / "run")
     monkeypatch.chdir(tmp_path / "run")
@@ -153,9 +153,9 @@ def test_a_damaged_checkpoint_is_told_of_and_left_out(
     Path("checkpoints/step_notes").mkdir()
     history = load_training_history(".", 2, 12, 0, "cpu")
     assert history.roles["copy"].own.x == rest
-    told = capsys.readouterr().err
-    assert told.count("\n") == 1
-    assert f"step_{first:06d}" in told
+    printed = capsys.readouterr().err
+    assert printed.count("\n") == 1
+    assert f"step_{first:06d}" in printed
 
 
 def test_the_same_seed_gives_the_same_result(folders: list[Path], result: Result) -> None:

@@ -1,4 +1,4 @@
-"""The folder is the registration: the example of CONTRIBUTING.md is listed, measured, judged and shown from anywhere."""
+"""The folder is the registration: the example of CONTRIBUTING.md is listed, measured, judged and shown."""
 
 import json
 import os

@@ -120,8 +120,8 @@ def test_the_command_runs_on_a_run_folder(
         with pytest.raises(SystemExit) as ended:
             main(["interp", name, str(tmp_path / "run"), "--out", str(out), "--device", "cpu", "--json"])
         assert ended.value.code == 0
-        told = json.loads(capsys.readouterr().out.splitlines()[-1])
-        assert sorted(told["files"]) == sorted(str(path) for path in out.iterdir())
+        printed = json.loads(capsys.readouterr().out.splitlines()[-1])
+        assert sorted(printed["files"]) == sorted(str(path) for path in out.iterdir())
         assert read_result(out / f"{name}.json").model == "run"
 
 
@@ -165,25 +165,25 @@ def test_probes_find_planted_directions_and_nothing_elsewhere() -> None:
     activations = 5 + random.normal(size=(3000, 20))
     members = (activations - 5) @ directions[:, :3] > 0.3
     inside = train_probes(activations[:2000], members[:2000], directions[:, :6])
-    right = inside.right(activations[2000:], members[2000:]).mean(0)
+    right = inside.correct(activations[2000:], members[2000:]).mean(0)
     assert np.diagonal(right).min() > 0.97
     assert off_diagonal(right).max() < 0.65
     assert np.diagonal(cosines(inside.directions, directions.T[:3])).min() > 0.99
     np.testing.assert_allclose(inside.directions @ directions[:, 6:], 0, atol=1e-9)
     elsewhere = train_probes(activations[:2000], members[:2000], directions[:, 6:])
-    assert np.diagonal(elsewhere.right(activations[2000:], members[2000:]).mean(0)).max() < 0.7
+    assert np.diagonal(elsewhere.correct(activations[2000:], members[2000:]).mean(0)).max() < 0.7
 
 
 def test_a_variable_that_is_always_or_never_inside_needs_no_direction() -> None:
     activations = np.random.Generator(np.random.PCG64(1)).normal(size=(30, 4))
     members = np.stack([np.ones(30), np.zeros(30), activations[:, 0] > 0], 1).astype(bool)
     probes = train_probes(activations, members, np.eye(4))
-    np.testing.assert_array_equal(probes.says(activations)[:, :2], members[:, :2])
+    np.testing.assert_array_equal(probes.predict(activations)[:, :2], members[:, :2])
     assert not probes.directions[:2].any()
     np.testing.assert_array_equal(cosines(probes.directions, np.eye(4))[0], np.zeros(4))
 
 
 def test_right_is_of_the_probe_across_about_the_variable_down() -> None:
     probes = Probes(np.array([[1.0], [-1.0]]), np.zeros(2))
-    right = probes.right(np.array([[2.0]]), np.array([[True, True]]))
+    right = probes.correct(np.array([[2.0]]), np.array([[True, True]]))
     np.testing.assert_array_equal(right[0], [[True, False], [True, False]])

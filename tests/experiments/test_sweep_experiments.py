@@ -145,8 +145,8 @@ def test_later_counts_never_as_last() -> None:
 def test_a_command_names_no_folder_of_one_machine(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     given = table(tmp_path / "mine" / "table.json", paper_like())
-    told = architecture.run("quick", 0, given).command
-    assert told == "icalgebra reproduce --tier quick --only architecture --seed 0 --runs runs/mine"
+    command = architecture.run("quick", 0, given).command
+    assert command == "icalgebra reproduce --tier quick --only architecture --seed 0 --runs runs/mine"
 
 
 def test_every_published_setting_has_its_label() -> None:
@@ -304,7 +304,7 @@ def test_a_real_sweep_of_mixing_comes_to_the_page(tmp_path: Path, monkeypatch: p
     assert {"p0.own.holdout", "p1.p7.holdout", "one_beats_zero"} <= set(result.values)
     assert result.values["p0.regret"].value > 0
     html = (tmp_path / "page/report.html").read_text()
-    assert "Its world is not the paper's" in html
+    assert "This model's world is not the paper's" in html
     assert "nan" not in html
     assert "<b>0</b> reproduced" in html
     assert "<b>0</b> differ" in html

@@ -1,4 +1,4 @@
-"""The rise of hold-out accuracy, read from a run's own metrics; and what results about a model are called."""
+"""The rise of hold-out accuracy, read from a run's own metrics; and how results about a model are named."""
 
 import shutil
 from dataclasses import replace
@@ -62,7 +62,7 @@ def test_figures_draw(result) -> None:
 
 @pytest.fixture
 def runs_folder(tmp_path, monkeypatch):
-    """runs/p0.3 and runs/p0.5, and a lone file, in the folder one stands in."""
+    """runs/p0.3 and runs/p0.5, and a single file, in the working directory."""
     model = Transformer(MICRO.model, seed=0)
     for name in ("p0.3", "p0.5"):
         checkpoint = tmp_path / "runs" / name / "checkpoints" / "step_000006"
@@ -74,7 +74,7 @@ def runs_folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "source, name, told",
+    "source, name, argument",
     [
         ("runs/p0.3", "p0.3", "runs/p0.3"),
         ("./runs/p0.5/", "p0.5", "runs/p0.5"),
@@ -84,10 +84,12 @@ def runs_folder(tmp_path, monkeypatch):
         ("small", "small", "small"),
     ],
 )
-def test_a_result_is_called_as_its_model_and_says_how_to_ask_it(runs_folder, source, name, told) -> None:
+def test_a_result_has_its_models_name_and_the_command_for_it(runs_folder, source, name, argument) -> None:
     found = load_with_config(source.format(here=runs_folder))
     assert found.name == name_of(source.format(here=runs_folder)) == name
-    assert result_about(found, "heads", "quick", 0, {}, {}).command.endswith(f"--only heads --seed 0 --model {told}")
+    assert result_about(found, "heads", "quick", 0, {}, {}).command.endswith(
+        f"--only heads --seed 0 --model {argument}"
+    )
 
 
 def test_the_folder_one_stands_in_has_its_own_name(runs_folder, monkeypatch) -> None:

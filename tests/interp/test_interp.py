@@ -1,4 +1,4 @@
-"""Laws of interventions: nothing in, nothing out; everything in, the source; the fast way is the plain way."""
+"""Laws of interventions: nothing in, nothing out; everything in, the source; resumed runs equal plain ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import torch
 from icalgebra.data.distributions import sample
 from icalgebra.errors import InputError
 from icalgebra.interp import heads
-from icalgebra.interp.ablation import answered, head_masks, other_heads, with_heads_replaced
+from icalgebra.interp.ablation import ablation_effects, answered, head_masks, other_heads, with_heads_replaced
 from icalgebra.interp.adapters import nnsight_head_sweep, to_nnsight
 from icalgebra.interp.attention import (
     FACT_SLOTS,
@@ -57,12 +57,12 @@ def model() -> Transformer:
     return made.eval().requires_grad_(False)
 
 
-def cases(name: str, n: int = N, seed: int = 0) -> QueryBatch:
+def draw(name: str, n: int = N, seed: int = 0) -> QueryBatch:
     return QueryBatch.from_sequences(sample(name, n, K, seed, WORLD))
 
 
 def tokens(name: str = "holdout", seed: int = 0) -> torch.Tensor:
-    return torch.as_tensor(cases(name, seed=seed).prompts).long()
+    return torch.as_tensor(draw(name, seed=seed).prompts).long()
 
 
 def n_hooks(model: Transformer) -> int:
@@ -176,7 +176,7 @@ def test_gradients_flow_through_a_resumed_run(model: Transformer) -> None:
 
 @pytest.mark.parametrize("metric", [target_probability, target_logit])
 def test_the_fast_sweep_is_the_plain_one(model: Transformer, metric) -> None:
-    clean, corrupt = pairs(cases("copy"), cases("holdout", 2 * N))
+    clean, corrupt = pairs(draw("copy"), draw("holdout", 2 * N))
     arguments = (model, clean.prompts, corrupt.prompts, clean.answer)
     fast = indirect_effects(*arguments, metric=metric)
     plain = indirect_effects(*arguments, metric=metric, resumed=False)
@@ -186,7 +186,7 @@ def test_the_fast_sweep_is_the_plain_one(model: Transformer, metric) -> None:
 
 
 def test_other_sites_and_positions(model: Transformer) -> None:
-    clean, corrupt = pairs(cases("copy"), cases("holdout", 2 * N))
+    clean, corrupt = pairs(draw("copy"), draw("holdout", 2 * N))
     arguments = (model, clean.prompts, corrupt.prompts, clean.answer)
     sites = [Site("blocks.1.hook_mlp_out"), Site("blocks.2.attn.hook_z"), Site("blocks.2.hook_resid_post")]
     np.testing.assert_allclose(
@@ -198,17 +198,17 @@ def test_other_sites_and_positions(model: Transformer) -> None:
 
 
 def test_pairs_that_do_not_fit_are_refused(model: Transformer) -> None:
-    same = cases("holdout")
+    same = draw("holdout")
     prompts, answers = same.prompts, same.answer
     wrong = {
-        "one shape and a target": [
+        "one shape and one target": [
             (prompts, prompts, answers[:3]),
             (prompts[:2], prompts, answers),
             (prompts, prompts[:, 5:], answers),
             (prompts[:0], prompts[:0], answers[:0]),
         ],
         "another alphabet": [(prompts, sample("holdout", N, 8, world=World(("C3",), 6)).prompts, answers)],
-        "targets are tokens": [(prompts, prompts, answers + 100)],
+        "targets must be token ids": [(prompts, prompts, answers + 100)],
     }
     for reason, given in wrong.items():
         for arguments in given:
@@ -217,7 +217,7 @@ def test_pairs_that_do_not_fit_are_refused(model: Transformer) -> None:
 
 
 def test_patching_a_run_with_itself_does_nothing(model: Transformer) -> None:
-    same = cases("holdout")
+    same = draw("holdout")
     effects = indirect_effects(model, same.prompts, same.prompts, same.answer)
     np.testing.assert_allclose(effects, 0, atol=1e-6)
 
@@ -231,12 +231,12 @@ def test_patching_all_heads_and_the_mlps_gives_the_source(model: Transformer) ->
 
 
 def test_pairs_differ_in_query_and_answer() -> None:
-    clean, corrupt = pairs(cases("copy", 40), cases("holdout", 100))
+    clean, corrupt = pairs(draw("copy", 40), draw("holdout", 100))
     assert (clean.answer != corrupt.answer).all()
     assert ((clean.left != corrupt.left) | (clean.right != corrupt.right)).all()
     assert len(np.unique(corrupt.tokens, axis=0)) == 40
     with pytest.raises(InputError, match="draw more"):
-        pairs(cases("copy", 40), cases("holdout", 10))
+        pairs(draw("copy", 40), draw("holdout", 10))
 
 
 # --- lenses -----------------------------------------------------------------------------------------------------------
@@ -311,7 +311,7 @@ def solved(case: QueryBatch, mechanism: str) -> np.ndarray:
 
 
 def test_variants_are_what_their_names_say() -> None:
-    base = cases("holdout", 60)
+    base = draw("holdout", 60)
     base = base[base.commutes & base.distinct & ~base.is_identity]
     made = planted_variants(base, seed=0)
     assert len(base) > 10
@@ -328,7 +328,7 @@ def test_variants_are_what_their_names_say() -> None:
 
 
 def test_false_identities_pass_for_one() -> None:
-    base = cases("holdout", 60)
+    base = draw("holdout", 60)
     base = base[base.distinct & ~base.is_identity]
     for side, own, other in (("left", base.left, base.right), ("right", base.right, base.left)):
         made = with_false_identity(base, side, seed=1)
@@ -342,7 +342,7 @@ def test_false_identities_pass_for_one() -> None:
 
 
 def test_reversed_queries_know_their_answer() -> None:
-    some = cases("commute_any", 50)
+    some = draw("commute_any", 50)
     back = some.reversed()
     assert solved(back, "copy").all()
     assert (back.reversed().tokens == some.tokens).all()
@@ -393,7 +393,7 @@ def test_every_head_gets_every_role_score(model: Transformer) -> None:
 
 def test_scores_have_the_sign_of_their_words(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Direct logits made by hand: head 0.0 does what the role says, 0.1 the opposite."""
-    holdout, identity = cases("holdout", 40), cases("identity", 60)
+    holdout, identity = draw("holdout", 40), draw("identity", 60)
     identity, same_right = identity[identity.distinct], relations(holdout)["same right"]
     one = np.eye(10)
     even = np.zeros((40, K, 5))  # all attention on the answers of facts that share the right variable
@@ -407,44 +407,44 @@ def test_scores_have_the_sign_of_their_words(model: Transformer, monkeypatch: py
         (heads.query_promotion, identity, one[identity.left] + one[identity.right], (1, 0)),
         (heads.identity_demotion, identity, -one[identity.identity], (1, 0)),
     )
-    for role, asked, logits, wanted in made:
-        direct = torch.zeros(len(asked), 3, 4, 10, dtype=torch.float64)
+    for role, scored, logits, wanted in made:
+        direct = torch.zeros(len(scored), 3, 4, 10, dtype=torch.float64)
         direct[:, 0, 0], direct[:, 0, 1] = torch.as_tensor(logits), -torch.as_tensor(logits * 1.0)
         monkeypatch.setattr(heads, "direct_logits", lambda model, run, direct=direct: direct)
-        found = role(model, run, asked)
+        found = role(model, run, scored)
         assert [found.score((0, head)).value for head in (0, 1)] == pytest.approx(wanted), found.role
 
 
-def test_the_identity_roles_are_also_scored_where_no_identity_is_asked_about(
+def test_the_identity_roles_are_also_scored_on_queries_without_the_identity(
     model: Transformer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[QueryBatch] = []
+    scored: list[QueryBatch] = []
 
     def promoting(model: Transformer, run: LastTokenCache) -> torch.Tensor:
-        """A head that promotes whatever is asked about."""
-        one = torch.eye(10)[torch.as_tensor(np.stack([asked[-1].left, asked[-1].right]))].sum(0)
+        """A head that promotes the operands of any query."""
+        one = torch.eye(10)[torch.as_tensor(np.stack([scored[-1].left, scored[-1].right]))].sum(0)
         return one[:, None, None].expand(-1, 3, 4, -1)
 
-    def remember(model: Transformer, cases: QueryBatch) -> dict[str, heads.RoleScores]:
-        asked.append(cases)
-        return plain(model, cases)
+    def remember(model: Transformer, queries: QueryBatch) -> dict[str, heads.RoleScores]:
+        scored.append(queries)
+        return plain(model, queries)
 
     plain = heads.identity_roles
     monkeypatch.setattr(heads, "identity_roles", remember)
     monkeypatch.setattr(heads, "direct_logits", promoting)
     assert heads.identity_roles_elsewhere(model, World(("C2",), 10), n=5, n_facts=K, seed=0) == {}
     found = heads.identity_roles_elsewhere(model, WORLD, n=5, n_facts=K, seed=0)
-    assert len(asked[0]) == 5
-    assert not asked[0].is_identity.any()
+    assert len(scored[0]) == 5
+    assert not scored[0].is_identity.any()
     assert found["query promotion"].score((0, 0)).value == 1.0
     assert found["identity demotion"].score((0, 0)).value < 1.0
 
 
 def test_ablating_nothing_and_everything(model: Transformer) -> None:
-    clean, corrupt = pairs(cases("copy"), cases("holdout", 2 * N))
-    donors = cache_last_token_batched(model, cases("train").prompts).z
+    clean, corrupt = pairs(draw("copy"), draw("holdout", 2 * N))
+    donors = cache_last_token_batched(model, draw("train").prompts).z
     everything = [(layer, head) for layer in range(3) for head in range(4)]
-    measured = worth(model, clean, corrupt, donors, [[], everything])
+    measured = ablation_effects(model, clean, corrupt, donors, [[], everything])
     assert (measured.mean[:, 0] == measured.plain).all()
     assert (measured.resample[:, 0] == measured.plain).all()
     assert (measured.sufficient[:, 1] == measured.plain).all()  # all heads of the source bring the source's answer
@@ -464,7 +464,7 @@ def test_a_control_has_as_many_heads_or_there_is_none(model: Transformer) -> Non
 def test_a_tie_is_no_answer(model: Transformer) -> None:
     logits = torch.tensor([[1.0, 3.0, 2.0], [3.0, 1.0, 3.0], [0.0, 0.0, 0.0], [5.0, 1.0, float("nan")]])
     assert top_variable(logits).tolist() == [1, -1, -1, -1]
-    some = cases("holdout")
+    some = draw("holdout")
     tied = torch.zeros(N, 2, 12)
     tied[np.arange(N), 1, some.answer] = 1.0
     tied[:, :, 10:] = 9.0  # '=' and ',' are no variables
@@ -479,7 +479,7 @@ def test_a_missing_extra_is_named(model: Transformer, monkeypatch: pytest.Monkey
 
 @pytest.mark.skipif(importlib.util.find_spec("nnsight") is None, reason="nnsight is not installed")
 def test_nnsight_gives_the_same_sweep(model: Transformer) -> None:
-    clean, corrupt = pairs(cases("copy"), cases("holdout", 2 * N))
+    clean, corrupt = pairs(draw("copy"), draw("holdout", 2 * N))
     ours = indirect_effects(model, clean.prompts, corrupt.prompts, clean.answer)
     prompts = [torch.as_tensor(part.prompts).long() for part in (clean, corrupt)]
     theirs = nnsight_head_sweep(to_nnsight(model), *prompts, torch.as_tensor(clean.answer))
@@ -488,7 +488,7 @@ def test_nnsight_gives_the_same_sweep(model: Transformer) -> None:
 
 
 def test_memory_stays_flat_over_hundreds_of_patches(model: Transformer) -> None:
-    clean, corrupt = pairs(cases("copy", 1), cases("holdout", 4))
+    clean, corrupt = pairs(draw("copy", 1), draw("holdout", 4))
     arguments = (model, clean.prompts, corrupt.prompts, clean.answer)
 
     def live() -> int:

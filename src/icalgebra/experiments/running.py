@@ -1,4 +1,4 @@
-"""Run one experiment, and stamp its result with where and when."""
+"""Run one experiment, and record the provenance of its result."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ def run_experiment(
 ) -> Result:
     chosen = experiment(name)
     if not chosen.can_run:
-        raise InputError(f"{name} is not measured by reproduce; icalgebra {name} writes its results")
+        raise InputError(f"{name} is not run by reproduce; icalgebra {name} writes its results")
     if chosen.about == "runs" and (runs is None or not runs.sources):
         raise InputError(f"{name} reads finished training runs: give --runs RUN … (dynamics) or --runs SWEEP")
     begin = perf_counter()
-    asked: dict[str, Any] = {"model": {"loaded": loaded}, "runs": {"runs": runs}}.get(chosen.about, {})
-    result: Result = chosen.part("measure").run(tier=tier, seed=seed, **asked, **chosen.settings(tier))
+    subjects: dict[str, dict[str, Any]] = {"model": {"loaded": loaded}, "runs": {"runs": runs}}
+    subject = subjects.get(chosen.about, {})
+    result: Result = chosen.part("measure").run(tier=tier, seed=seed, **subject, **chosen.settings(tier))
     device = device_name(loaded.device) if loaded else "cpu"
     return replace(result, provenance=provenance(perf_counter() - begin, device))

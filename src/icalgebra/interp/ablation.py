@@ -1,9 +1,9 @@
-"""What a set of heads is worth. Everything happens at the last position, so runs are resumed.
+"""Ablation effects of sets of heads. All interventions are at the last position, so runs are resumed.
 
 necessary    the heads' outputs are replaced by their mean over `train` sequences (mean) or by those of one other
-             sequence (resample); the share of queries still answered, against the same number of other heads (control)
-sufficient   only these heads' outputs are carried from a run into a `holdout` run with another query and answer; the
-             share of runs that now give the first one's answer
+             sequence (resample). Accuracy then, compared with as many other heads ablated (control)
+sufficient   only these heads' outputs are patched from a run into a `holdout` run with another query and answer. The
+             share of patched runs that give the first run's answer
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ def head_masks(model: Transformer, sets: Sequence[Sequence[Head]]) -> Bool[Tenso
 
 
 def other_heads(model: Transformer, heads: Sequence[Head], seed: int) -> list[Head]:
-    """As many random heads outside the set, from the same layers where these have any left: the control.
+    """The control: as many random heads outside the set, from the same layers as far as these have heads left.
 
-    None at all where there are not as many: fewer heads would be no fair comparison.
+    Empty if there are not as many: ablating fewer heads would not be a fair comparison.
     """
-    everywhere = [(i, head) for i in range(model.config.n_layers) for head in range(model.config.n_heads)]
-    if len(everywhere) < 2 * len(heads):
+    all_heads = [(i, head) for i in range(model.config.n_layers) for head in range(model.config.n_heads)]
+    if len(all_heads) < 2 * len(heads):
         return []
     drawn: list[Head] = []
     generator = np.random.Generator(np.random.PCG64(seed % 2**64))
     for layer, _ in heads:
-        free = [head for head in everywhere if head not in heads and head not in drawn]
+        free = [head for head in all_heads if head not in heads and head not in drawn]
         near = [head for head in free if head[0] == layer] or free
         drawn.append(near[generator.integers(len(near))])
     return drawn
@@ -56,7 +56,7 @@ def other_heads(model: Transformer, heads: Sequence[Head], seed: int) -> list[He
 def with_heads_replaced(
     model: Transformer, run: LastTokenCache, source: Float[Tensor, "n n_layers n_heads d_head"], masks: Tensor
 ) -> Float[Tensor, "n variants d_vocab"]:
-    """Logits where every variant's heads carry the source's output; the run has keys."""
+    """Logits with each variant's heads set to the source's outputs. The run must have been cached with keys=True."""
     changes = {
         f"blocks.{layer}.attn.hook_z": swap_heads(source[:, layer], masks[:, layer])
         for layer in range(model.config.n_layers)
@@ -66,8 +66,8 @@ def with_heads_replaced(
 
 
 @dataclass(frozen=True)
-class Worth:
-    """Which queries got the wanted answer, bool [n, sets of heads]."""
+class AblationEffects:
+    """Which queries are answered correctly: without ablation (plain), and for every set of heads."""
 
     plain: Bool[np.ndarray, " n"]
     mean: Bool[np.ndarray, "n sets"]
@@ -77,33 +77,33 @@ class Worth:
 
 def ablation_effects(
     model: Transformer,
-    cases: QueryBatch,
+    queries: QueryBatch,
     corrupt: QueryBatch,
     donors: Float[Tensor, "n n_layers n_heads d_head"],
     sets: Sequence[Sequence[Head]],
-) -> Worth:
-    """Ablate every set of heads in the runs of `cases`, and carry it from them into those of `corrupt`.
+) -> AblationEffects:
+    """Ablate every set of heads in the runs of `queries`, and patch it from these into the runs of `corrupt`.
 
-    donors: head outputs of other sequences, one for each case; their mean is what mean ablation puts in.
+    donors: head outputs of other sequences, one for each query (resample ablation); mean ablation uses their mean.
     """
     masks, average = head_masks(model, sets), donors.mean(0, keepdim=True)
     parts = [
-        _worth_of(model, cases[rows], corrupt[rows], donors[rows], average, masks)
-        for rows in chunks(len(cases), rows_per_pass(model, cases.prompts.shape[1]))
+        _batch_effects(model, queries[rows], corrupt[rows], donors[rows], average, masks)
+        for rows in chunks(len(queries), rows_per_pass(model, queries.prompts.shape[1]))
     ]
     names = ("plain", "mean", "resample", "sufficient")
-    return Worth(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
+    return AblationEffects(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
 
 
-def _worth_of(
-    model: Transformer, cases: QueryBatch, corrupt: QueryBatch, donors: Tensor, average: Tensor, masks: Tensor
-) -> Worth:
-    run, other = (cache_last_token(model, on_device(model, part.prompts), keys=True) for part in (cases, corrupt))
+def _batch_effects(
+    model: Transformer, queries: QueryBatch, corrupt: QueryBatch, donors: Tensor, average: Tensor, masks: Tensor
+) -> AblationEffects:
+    run, other = (cache_last_token(model, on_device(model, part.prompts), keys=True) for part in (queries, corrupt))
 
     def right(logits: Tensor) -> np.ndarray:
-        return answered(model, logits, cases)
+        return answered(model, logits, queries)
 
-    return Worth(
+    return AblationEffects(
         plain=right(run.logits),
         mean=right(with_heads_replaced(model, run, average.expand(len(run), -1, -1, -1), masks)),
         resample=right(with_heads_replaced(model, run, donors, masks)),
@@ -113,23 +113,23 @@ def _worth_of(
 
 def mean_ablate(
     model: Transformer,
-    cases: QueryBatch,
+    queries: QueryBatch,
     average: Float[Tensor, "1 n_layers n_heads d_head"],
     sets: Sequence[Sequence[Head]],
 ) -> tuple[Bool[np.ndarray, " n"], Bool[np.ndarray, "n sets"]]:
-    """Which queries are answered as it is, and with every set of heads in turn replaced by an average output."""
+    """Which queries are answered correctly without ablation, and with each set of heads set to an average output."""
     masks, found = head_masks(model, sets), []
-    for rows in chunks(len(cases), rows_per_pass(model, cases.prompts.shape[1])):
-        run = cache_last_token(model, on_device(model, cases.prompts[rows]), keys=True)
+    for rows in chunks(len(queries), rows_per_pass(model, queries.prompts.shape[1])):
+        run = cache_last_token(model, on_device(model, queries.prompts[rows]), keys=True)
         logits = with_heads_replaced(model, run, average.expand(len(run), -1, -1, -1), masks)
-        found.append(answered(model, torch.cat([run.logits[:, None], logits], dim=1), cases[rows]))
+        found.append(answered(model, torch.cat([run.logits[:, None], logits], dim=1), queries[rows]))
     right = np.concatenate(found)
     return right[:, 0], right[:, 1:]
 
 
 def answered(
-    model: Transformer, logits: Float[Tensor, "n ... d_vocab"], cases: QueryBatch
+    model: Transformer, logits: Float[Tensor, "n ... d_vocab"], queries: QueryBatch
 ) -> Bool[np.ndarray, "n ..."]:
-    """Whether the highest logit among the variables is the answer's, and its alone."""
+    """Whether the answer has the highest logit among the variables; a tie is wrong."""
     predicted = top_variable(logits[..., : model.config.n_variables])
-    return predicted == cases.answer.reshape(-1, *[1] * (predicted.ndim - 1))
+    return predicted == queries.answer.reshape(-1, *[1] * (predicted.ndim - 1))

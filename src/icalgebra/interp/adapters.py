@@ -1,4 +1,4 @@
-"""The same model for other tools. Extras: each tool is imported when asked for."""
+"""The model in other tools. These are extras, so each tool is imported only when it is used."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def to_nnsight(model: Transformer) -> Any:
 def nnsight_head_sweep(
     wrapped: Any, clean: Int[Tensor, "n T"], corrupt: Int[Tensor, "n T"], targets: Int[Tensor, " n"]
 ) -> Float[Tensor, "sites n"]:
-    """The indirect effect of every head through nnsight, one patched run a head: an independent check of ours."""
+    """Every head's indirect effect through nnsight, one patched run per head: an independent check of patching.py."""
     model: Transformer = wrapped._module if hasattr(wrapped, "_module") else wrapped._model
     before = target_probability(model(corrupt)[:, -1:], targets)[:, 0]
     effects = []

@@ -1,7 +1,7 @@
 """Principal directions, and steering along them.
 
-A principal direction has no sign of its own: it is turned towards a given difference of means where there is one, else
-so that its largest coordinate is positive.
+The sign of a principal direction is arbitrary. Here it points along a given difference of means, or else has a positive
+largest coordinate.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Principal:
-    """Orthonormal directions by falling variance, the mean they start from, and each one's share of the variance."""
+    """Orthonormal directions in order of decreasing variance, the mean, and the share of variance each explains."""
 
     mean: Float[Tensor, " d"]
     directions: Float[Tensor, "k d"]
@@ -51,7 +51,7 @@ def principal(values: Float[Tensor, "n d"], k: int = 2, towards: Float[Tensor, "
 
 @dataclass(frozen=True)
 class Separation:
-    """How well a threshold halfway between two clusters tells them apart along one direction."""
+    """Two clusters along one direction: the threshold halfway between their means, and the distance of the means."""
 
     scores: np.ndarray
     threshold: float
@@ -67,17 +67,17 @@ def separation(scores: Float[np.ndarray, " n"], labels: Bool[np.ndarray, " n"]) 
 def steer(
     model: Transformer, run: LastTokenCache, steps: Float[Tensor, "variants d_model"], layer: int = -1
 ) -> Float[Tensor, "n variants d_vocab"]:
-    """Logits after adding each step to a layer's attention output at the last position."""
+    """Logits after adding each steering vector to a layer's attention output at the last position."""
     place = range(model.config.n_layers)[layer]
     return resume(model, run, {f"blocks.{place}.hook_attn_out": lambda value: value + steps}, len(steps))
 
 
 def doses(direction: Float[Tensor, " d"], amounts: Sequence[float]) -> Float[Tensor, "variants d"]:
-    """One step for each amount, in raw units of the residual stream."""
+    """One steering vector per amount, in raw units of the residual stream."""
     return torch.as_tensor(amounts, dtype=direction.dtype, device=direction.device)[:, None] * direction
 
 
 def random_directions(like: Float[Tensor, " d"], n: int, seed: int) -> Float[Tensor, "n d"]:
-    """Unit vectors, uniform on the sphere: what any direction of that norm would do."""
+    """Uniform random unit vectors: the control for any direction of the same norm."""
     drawn = torch.randn(n, len(like), generator=torch.Generator().manual_seed(seed))
     return (drawn / drawn.norm(dim=1, keepdim=True)).to(like)

@@ -1,16 +1,16 @@
-"""Roles of heads, found by what they do at the last position, not by their index.
+"""Roles of heads, found by their effects at the last position, not by their index.
 
 D is a head's direct logits over the variables (lens.py, frozen form), A its attention, xy= the query, z its answer.
 
-    copy                 mean of P(z | head from a `copy` run → `holdout` run) − P(z | `holdout` run)
-    commute              the same from a `commute` run
+    copy                 mean of P(z | head patched from a `copy` run into a `holdout` run) − P(z | `holdout` run)
+    commute              the same, patched from a `commute` run
     query promotion      on `identity` queries, x ≠ y: share whose two highest D are x and y
     identity demotion    on `identity` queries, x ≠ y: share whose lowest D is the identity
-    left cancellation    on `holdout` queries: mean of A(facts of same left) × (mean D of the rest − of their answers)
+    left cancellation    on `holdout` queries: mean of A(same-left facts) × (mean D of the rest − of their answers)
     right cancellation   the same for same right
     closure promotion    on `holdout` queries: mean of (mean D of the query's structure − mean D of other variables)
 
-Shares carry Wilson's interval, means the normal one. A head has a role if its score is at least half of the best
+Shares have Wilson intervals, means normal ones. A head has a role if its score is at least half of the best
 head's and its interval excludes zero.
 """
 
@@ -29,7 +29,7 @@ from icalgebra.interp.attention import attention_mass, relations
 from icalgebra.interp.last_token_cache import LastTokenCache, cache_last_token_batched
 from icalgebra.interp.lens import direct_logits
 from icalgebra.interp.patching import indirect_effects
-from icalgebra.interp.query_batch import QueryBatch, enough, pairs
+from icalgebra.interp.query_batch import QueryBatch, at_least_two, pairs
 from icalgebra.language.world import World
 from icalgebra.model.accuracy import accuracy_estimate
 from icalgebra.model.transformer import Transformer
@@ -43,7 +43,7 @@ ROLES = (
     "closure promotion",
 )  # fmt: skip
 Head = tuple[int, int]  # layer, head; written 3.6
-NOTHING = Estimate(0.0, 0.0, 0.0, 0)  # the score of a role that no sequence asks for
+NOT_MEASURED = Estimate(0.0, 0.0, 0.0, 0)  # the score of a role that no sequence can show
 
 
 def head_name(head: Head) -> str:
@@ -52,14 +52,14 @@ def head_name(head: Head) -> str:
 
 @dataclass(frozen=True)
 class RoleScores:
-    """One role's score for every head, and who has the role."""
+    """One role's score for every head, and which heads have the role."""
 
     role: str
     scores: list[list[Estimate]]  # by layer and head
 
     @property
     def ranked(self) -> list[Head]:
-        """Heads by falling score."""
+        """All heads, highest score first."""
         heads = [(layer, head) for layer, row in enumerate(self.scores) for head in range(len(row))]
         return sorted(heads, key=lambda head: -self.score(head).value)
 
@@ -78,7 +78,7 @@ class RoleScores:
 
     @property
     def measured(self) -> bool:
-        """Not where no sequence asks for it: a group that fills the alphabet leaves no other variables, for one."""
+        """False if no sequence can show the role, as when a group fills the alphabet and leaves no other variables."""
         return self.score(self.best).n > 0
 
     def table(self) -> list[list[float]]:
@@ -86,12 +86,14 @@ class RoleScores:
 
 
 def role_scores(model: Transformer, world: World, n: int, n_facts: int, seed: int = 0) -> dict[str, RoleScores]:
-    """All roles of any model, from n sequences of each kind."""
+    """All roles, each from n sequences."""
     draw = query_sampler(world, n_facts, seed, "heads")
     found = {role: copying_effect(model, *pairs(draw(role, n), draw("holdout", 2 * n + 16, role)), role)[0]
              for role in ("copy", "commute")}  # fmt: skip
     identity = draw("identity", 2 * n)
-    found |= identity_roles(model, enough(identity[identity.distinct][:n], world, "an identity query of two variables"))
+    found |= identity_roles(
+        model, at_least_two(identity[identity.distinct][:n], world, "an identity query of two variables")
+    )
     holdout = draw("holdout", n, "holdout")
     run = cache_last_token_batched(model, holdout.prompts, pattern=True)
     found |= {f"{side} cancellation": cancellation(model, run, holdout, side) for side in ("left", "right")}
@@ -99,28 +101,30 @@ def role_scores(model: Transformer, world: World, n: int, n_facts: int, seed: in
     return found
 
 
-def identity_roles(model: Transformer, cases: QueryBatch) -> dict[str, RoleScores]:
-    run = cache_last_token_batched(model, cases.prompts)
+def identity_roles(model: Transformer, queries: QueryBatch) -> dict[str, RoleScores]:
+    run = cache_last_token_batched(model, queries.prompts)
     return {
-        "query promotion": query_promotion(model, run, cases),
-        "identity demotion": identity_demotion(model, run, cases),
+        "query promotion": query_promotion(model, run, queries),
+        "identity demotion": identity_demotion(model, run, queries),
     }
 
 
 def identity_roles_elsewhere(
     model: Transformer, world: World, n: int, n_facts: int, seed: int = 0
 ) -> dict[str, RoleScores]:
-    """The same scores on queries without the identity: a head that has them there too does not act on identities.
+    """The same scores on queries without the identity: a head that scores as high there does not act on identities.
 
-    Nothing where the world has no such query of two variables, as C2 alone has none.
+    The control is needed: in seven of the eight runs where it was measured, the best query promotion head promotes both
+    query variables there, too, and not significantly less often. Empty if the world has no such query of two different
+    variables (C2 alone, for example).
     """
-    cases = query_sampler(world, n_facts, seed, "heads")("holdout", 4 * n, "elsewhere")
-    chosen = cases[cases.distinct & ~cases.is_identity & (cases.identity >= 0)][:n]
+    queries = query_sampler(world, n_facts, seed, "heads")("holdout", 4 * n, "elsewhere")
+    chosen = queries[queries.distinct & ~queries.is_identity & (queries.identity >= 0)][:n]
     return identity_roles(model, chosen) if len(chosen) else {}
 
 
 def query_sampler(world: World, n_facts: int, seed: int, prefix: str) -> Callable[..., QueryBatch]:
-    """draw(distribution, n, stream): cases of a world from streams of one experiment."""
+    """draw(distribution, n, stream): queries of a world, from random streams whose names begin with `prefix`."""
 
     def draw(name: str, n: int, stream: str = "", world: World = world) -> QueryBatch:
         return QueryBatch.from_sequences(sample(name, n, n_facts, seed, world, stream=f"{prefix}/{name}/{stream}"))
@@ -131,52 +135,52 @@ def query_sampler(world: World, n_facts: int, seed: int, prefix: str) -> Callabl
 def copying_effect(
     model: Transformer, clean: QueryBatch, corrupt: QueryBatch, role: str
 ) -> tuple[RoleScores, np.ndarray]:
-    """The average indirect effect of every head on the clean answer, and the effects themselves [heads, pairs]."""
+    """Average indirect effect of every head on the clean answer's probability; the effects by pair [heads, pairs]."""
     effects = indirect_effects(model, clean.prompts, corrupt.prompts, clean.answer)
     return _scores(model, role, effects.T, mean), effects
 
 
-def query_promotion(model: Transformer, run: LastTokenCache, cases: QueryBatch) -> RoleScores:
-    return _scores(model, "query promotion", promotes_query(direct_logits(model, run), cases), accuracy_estimate)
+def query_promotion(model: Transformer, run: LastTokenCache, queries: QueryBatch) -> RoleScores:
+    return _scores(model, "query promotion", promotes_query(direct_logits(model, run), queries), accuracy_estimate)
 
 
-def promotes_query(direct: Float[Tensor, "n ... N"], cases: QueryBatch) -> Bool[Tensor, "n ..."]:
+def promotes_query(direct: Float[Tensor, "n ... N"], queries: QueryBatch) -> Bool[Tensor, "n ..."]:
     """Whether the two highest direct logits are the query's two variables."""
     top = direct.topk(2, dim=-1).indices.sort(-1).values
-    query = torch.as_tensor(np.sort(np.stack([cases.left, cases.right], 1), axis=1), device=direct.device)
-    return (top == query.view(len(cases), *[1] * (direct.ndim - 2), 2)).all(-1)
+    query = torch.as_tensor(np.sort(np.stack([queries.left, queries.right], 1), axis=1), device=direct.device)
+    return (top == query.view(len(queries), *[1] * (direct.ndim - 2), 2)).all(-1)
 
 
-def identity_demotion(model: Transformer, run: LastTokenCache, cases: QueryBatch) -> RoleScores:
-    return _scores(model, "identity demotion", demotes_identity(direct_logits(model, run), cases), accuracy_estimate)
+def identity_demotion(model: Transformer, run: LastTokenCache, queries: QueryBatch) -> RoleScores:
+    return _scores(model, "identity demotion", demotes_identity(direct_logits(model, run), queries), accuracy_estimate)
 
 
-def demotes_identity(direct: Float[Tensor, "n ... N"], cases: QueryBatch) -> Bool[Tensor, "n ..."]:
+def demotes_identity(direct: Float[Tensor, "n ... N"], queries: QueryBatch) -> Bool[Tensor, "n ..."]:
     """Whether the lowest direct logit is the identity of the query's structure."""
-    identity = torch.as_tensor(cases.identity, device=direct.device)
+    identity = torch.as_tensor(queries.identity, device=direct.device)
     return direct.argmin(-1) == identity.view(-1, *[1] * (direct.ndim - 2))
 
 
-def cancellation(model: Transformer, run: LastTokenCache, cases: QueryBatch, side: str) -> RoleScores:
+def cancellation(model: Transformer, run: LastTokenCache, queries: QueryBatch, side: str) -> RoleScores:
     assert run.pattern is not None
-    facts = relations(cases)[f"same {side}"]
-    answers = answers_of(cases, facts)
+    facts = relations(queries)[f"same {side}"]
+    answers = answers_of(queries, facts)
     score = -attention_mass(run.pattern, facts) * contrast(direct_logits(model, run), answers)
     usable = answers.any(1) & ~answers.all(1)
     return _scores(model, f"{side} cancellation", score[torch.as_tensor(usable)], mean)
 
 
-def answers_of(cases: QueryBatch, facts: Bool[np.ndarray, "n k"]) -> Bool[np.ndarray, "n N"]:
-    """The variables that answer some facts of the context."""
-    answers = np.zeros_like(cases.members)
+def answers_of(queries: QueryBatch, facts: Bool[np.ndarray, "n k"]) -> Bool[np.ndarray, "n N"]:
+    """The variables that are answers of the chosen context facts."""
+    answers = np.zeros_like(queries.members)
     rows, places = np.nonzero(facts[:, :-1])
-    answers[rows, cases.context[rows, places, 2]] = True
+    answers[rows, queries.context[rows, places, 2]] = True
     return answers
 
 
-def closure_promotion(model: Transformer, run: LastTokenCache, cases: QueryBatch) -> RoleScores:
-    score = contrast(direct_logits(model, run), cases.members)
-    return _scores(model, "closure promotion", score[torch.as_tensor(~cases.members.all(1))], mean)
+def closure_promotion(model: Transformer, run: LastTokenCache, queries: QueryBatch) -> RoleScores:
+    score = contrast(direct_logits(model, run), queries.members)
+    return _scores(model, "closure promotion", score[torch.as_tensor(~queries.members.all(1))], mean)
 
 
 def contrast(
@@ -184,7 +188,7 @@ def contrast(
     chosen: Bool[np.ndarray, "n N"],
     among: Bool[np.ndarray, "n N"] | None = None,
 ) -> Float[Tensor, "n n_layers n_heads"]:
-    """Mean direct logit of the chosen variables minus that of the others (the others among some, where told)."""
+    """Mean direct logit of the chosen variables minus that of the others; `among` restricts the others."""
     rest = ~chosen if among is None else ~chosen & among
     inside, outside = (
         torch.as_tensor(part, device=direct.device).to(direct.dtype)[:, None, None] for part in (chosen, rest)
@@ -196,10 +200,10 @@ def contrast(
 def _scores(
     model: Transformer, role: str, observed: Tensor | np.ndarray, estimate: Callable[[np.ndarray], Estimate]
 ) -> RoleScores:
-    """Observations [n, n_layers, n_heads], or [n, heads], to estimates."""
+    """Estimates from observations [n, n_layers, n_heads] or [n, heads]."""
     values = observed.cpu().numpy() if isinstance(observed, Tensor) else observed
     layers, heads = model.config.n_layers, model.config.n_heads
     values = values.reshape(-1, layers, heads)
     if not len(values):
-        return RoleScores(role, [[NOTHING] * heads for _ in range(layers)])
+        return RoleScores(role, [[NOT_MEASURED] * heads for _ in range(layers)])
     return RoleScores(role, [[estimate(values[:, i, j]) for j in range(heads)] for i in range(layers)])

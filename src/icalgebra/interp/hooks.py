@@ -1,4 +1,4 @@
-"""Read or change hook points of a plain run.
+"""Read or change hook points of a forward pass.
 
     with cached(model, "blocks.*.attn.hook_z", positions=-1) as cache:
         model(tokens)
@@ -7,8 +7,8 @@
     with hooked(model, {"blocks.3.hook_attn_out": add(5 * direction, positions=-1)}):
         logits = model(tokens)
 
-A change is a function from the value to the new value. Hooks are removed when the block ends, also by an error, and
-nothing else holds on to the activations.
+A change is a function from the value to the new value. Hooks are removed when the block ends, even on an error, and
+no other reference keeps the activations alive.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Positions = int | slice | None  # an int drops the axis when reading; None: all
 
 @contextmanager
 def hooked(model: Transformer, changes: Mapping[str, Change]) -> Iterator[None]:
-    """Inside the block, the named points give changed values; a change that returns None only reads."""
+    """Inside the block, the named points have changed values; a change that returns None only reads."""
     points = model.hook_points()
     with ExitStack() as stack:
         for name, change in changes.items():
@@ -46,7 +46,7 @@ def hooked(model: Transformer, changes: Mapping[str, Change]) -> Iterator[None]:
 
 @contextmanager
 def cached(model: Transformer, *patterns: str, positions: Positions = None) -> Iterator[dict[str, Tensor]]:
-    """Inside the block, a run leaves the values of all points whose name fits a pattern (as in a shell)."""
+    """Inside the block, a forward pass stores the values of all points whose name matches a pattern (as in a shell)."""
     names = [name for name in model.hook_points() if any(fnmatchcase(name, pattern) for pattern in patterns)]
     if not names:
         raise unknown("hook point", ", ".join(patterns), model.hook_points())
@@ -66,7 +66,7 @@ def cached(model: Transformer, *patterns: str, positions: Positions = None) -> I
 def replace(
     new: Tensor, positions: Positions = None, head: int | None = None, rows: Bool[Tensor, " n"] | None = None
 ) -> Change:
-    """Put `new` where the value was: at some positions, in one head, in some rows of the batch."""
+    """Set the value to `new`: everywhere, or only at some positions, in one head, in some rows of the batch."""
     return _changed(lambda old: new.to(old), positions, head, rows)
 
 
@@ -82,7 +82,7 @@ def project(
     positions: Positions = None,
     rows: Bool[Tensor, " n"] | None = None,
 ) -> Change:
-    """Inside the span of an orthonormal basis take `new`, outside keep the value: W·new + (I − W)·old."""
+    """Set the part inside the span of an orthonormal basis to that of `new`: W·new + (I − W)·old."""
     return _changed(lambda old: old + ((new - old) @ basis.T) @ basis, positions, None, rows)
 
 

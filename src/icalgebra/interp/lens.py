@@ -1,13 +1,13 @@
-"""What each component adds to the logits at the last position.
+"""Direct logit attribution at the last position.
 
-The unembedding sees the residual stream through the final norm, which is not linear, so there are three readings of
-a vector r that a component adds:
+The unembedding reads the residual stream through the final norm, which is not linear, so there are three forms of the
+direct logits of a vector r that a component adds:
 
-    plain    U r                           as the paper's U(a): the norm is left out
-    normed   U LN(r)                       the norm acts on r as if it stood alone
-    frozen   U (w · (r − mean r) / scale)  the norm with the scale the whole stream really had
+    plain    U r                           the paper's U(a): without the norm
+    normed   U LN(r)                       the norm applied to r alone
+    frozen   U (w · (r − mean r) / scale)  the norm with the scale of the whole residual stream
 
-Only the frozen readings add up: all components and U b (the norm's bias) give the real logits.
+Only the frozen form is additive: all components and U b (the norm's bias) sum to the model's logits.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Form = Literal["plain", "normed", "frozen"]
 
 
 def head_results(model: Transformer, run: LastTokenCache) -> Float[Tensor, "n n_layers n_heads d_model"]:
-    """What every head writes into the residual stream (its share of the output bias is left out)."""
+    """What every head writes into the residual stream, without the output bias."""
     weights = torch.stack([block.attn.W_O for block in blocks(model)])
     return torch.einsum("nlhe,lhed->nlhd", run.z, weights)
 
@@ -36,7 +36,7 @@ def head_results(model: Transformer, run: LastTokenCache) -> Float[Tensor, "n n_
 def read_logits(
     model: Transformer, run: LastTokenCache, vectors: Float[Tensor, "n ... d_model"], form: Form = "frozen"
 ) -> Float[Tensor, "n ... d_vocab"]:
-    """Vectors of the residual stream as logits, in one of the three forms."""
+    """Direct logits of residual stream vectors, in one of the three forms."""
     if form == "normed":
         vectors = model.ln_final(vectors)
     elif form == "frozen":
@@ -59,7 +59,7 @@ def final_scale(run: LastTokenCache) -> Float[Tensor, " n"]:
 
 
 def components(model: Transformer, run: LastTokenCache) -> dict[str, Float[Tensor, "n d_model"]]:
-    """Everything that was added into the final residual stream: embedding, heads '3.6', output biases, MLPs."""
+    """All summands of the final residual stream: embedding, heads ('3.6'), output biases, MLPs."""
     results, mlp_out = head_results(model, run), run.mlp_out
     parts = {"embed": run.resid_pre[:, 0]}
     for layer, block in enumerate(blocks(model)):
@@ -73,9 +73,9 @@ def components(model: Transformer, run: LastTokenCache) -> dict[str, Float[Tenso
 def path_to_logits(
     model: Transformer, source: LastTokenCache, base: LastTokenCache
 ) -> Float[Tensor, "n n_layers n_heads d_vocab"]:
-    """The base run's logits if the path from one head straight to the unembedding carried the source's value.
+    """Path patching: the base run's logits with the direct path from one head to the logits taken from the source.
 
-    Later layers keep what they read; only the final norm and the unembedding see the change.
+    Later layers read the unchanged values; only the final norm and the unembedding see the change.
     """
     moved = head_results(model, source) - head_results(model, base)
     return model.read_out(base.resid_final[:, None, None] + moved)

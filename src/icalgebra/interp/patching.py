@@ -1,9 +1,9 @@
-"""Indirect effects: what happens to a metric when a site of the corrupt run gets its value from the clean run.
+"""Activation patching: how a metric changes if a site of the corrupt run gets its value from the clean run.
 
-    IE(site) = metric(clean's value at the site → corrupt run) − metric(corrupt run)
+    IE(site) = metric(corrupt run with the clean value at the site) − metric(corrupt run)
 
-Where all sites lie at the last position the runs are resumed (trace.py), all heads of a layer in one batch: the sweep
-over all heads costs about two forward passes. Anything else is a plain run with a hook, one for each site.
+If all sites are at the last position, runs are resumed (last_token_cache.py) with all heads of a layer in one batch:
+the sweep over all heads costs about two forward passes. Otherwise every site takes a forward pass with a hook.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Metric = Callable[[Tensor, Tensor], Tensor]  # logits [n, variants, d_vocab] and
 
 @dataclass(frozen=True)
 class Site:
-    """A hook point, one head of it or all, at one position or (None) at all."""
+    """A hook point: one head or (None) all, at one position or (None) all."""
 
     name: str
     head: int | None = None
@@ -45,7 +45,7 @@ def head_sites(model: Transformer) -> list[Site]:
 
 
 def target_probability(logits: Float[Tensor, "n variants d_vocab"], targets: Int[Tensor, " n"]) -> Tensor:
-    """Under the softmax over all tokens."""
+    """Probability of the target under the softmax over all tokens."""
     return logits.softmax(-1).gather(-1, _column(logits, targets))[..., 0]
 
 
@@ -67,10 +67,10 @@ def indirect_effects(
     metric: Metric = target_probability,
     resumed: bool | None = None,
 ) -> Float[np.ndarray, "sites n"]:
-    """The effect of every site (every head unless told) on every pair of prompts [n, T], with a target token each.
+    """The effect of every site (by default every head) on every pair of prompts [n, T], with one target token per pair.
 
-    What counts is the metric of the logits behind the last token, so prompts end in their query's '='.
-    resumed: None resumes where that is possible; False makes plain runs, which is what the fast way is tested against.
+    The metric is of the logits after the last token, so prompts end in their query's '='.
+    resumed: None resumes runs where that is possible; False makes plain forward passes, which tests compare with.
     """
     clean, corrupt, targets = _checked(model, clean, corrupt, targets)
     sites = head_sites(model) if sites is None else sites
@@ -93,11 +93,11 @@ def _checked(
     clean, corrupt, targets = vocabulary.rows(clean), vocabulary.rows(corrupt), np.asarray(targets)
     if not len(clean) or clean.shape != corrupt.shape or targets.shape != clean.shape[:1]:
         raise InputError(
-            "patching wants clean and corrupt prompts of one shape and a target for each pair, "
+            "patching needs clean and corrupt prompts of one shape and one target per pair, "
             f"not {list(clean.shape)}, {list(corrupt.shape)} and {list(targets.shape)}"
         )
     if not 0 <= targets.min() <= targets.max() < vocabulary.size:
-        raise InputError(f"targets are tokens, 0 to {vocabulary.size - 1}")
+        raise InputError(f"targets must be token ids, 0 to {vocabulary.size - 1}")
     return clean, corrupt, targets
 
 
@@ -117,7 +117,7 @@ def _effects(
 
 
 def _resumed(model: Transformer, source: LastTokenCache, base: LastTokenCache, sites: Sequence[Site]) -> list[Tensor]:
-    """Logits of every patched run, [n, d_vocab] each; sites of one hook point share a batch."""
+    """Logits of every patched run, [n, d_vocab] each; sites of one hook point make one batch."""
     found: dict[Site, Tensor] = {}
     for name in dict.fromkeys(site.name for site in sites):
         heads = [site.head for site in sites if site.name == name]
@@ -127,7 +127,7 @@ def _resumed(model: Transformer, source: LastTokenCache, base: LastTokenCache, s
 
 
 def value_of(run: LastTokenCache, name: str) -> Tensor:
-    """The value a trace holds for a hook point at the last position."""
+    """The cached value of a hook point at the last position."""
     _, layer, point = name.split(".", 2)
     place = int(layer)
     if point == "attn.hook_z":
@@ -141,7 +141,7 @@ def value_of(run: LastTokenCache, name: str) -> Tensor:
 
 
 def _swap(source: Tensor, heads: Sequence[int | None]) -> Change:
-    """Variant i gets the source's value in head i, or all of it."""
+    """Variant i gets the source's value in the i-th given head; None: in all heads."""
     if heads == [None]:
         return lambda value: source[:, None].expand_as(value)
     chosen = torch.zeros(len(heads), source.shape[1], dtype=torch.bool, device=source.device)
@@ -151,12 +151,12 @@ def _swap(source: Tensor, heads: Sequence[int | None]) -> Change:
 
 
 def swap_heads(source: Float[Tensor, "n n_heads d_head"], chosen: Bool[Tensor, "variants n_heads"]) -> Change:
-    """In every variant the chosen heads of z come from the source."""
+    """Each variant takes its chosen heads of z from the source."""
     return lambda z: torch.where(chosen[None, :, :, None], source[:, None], z)
 
 
 def _hooked(model: Transformer, clean: Tensor, corrupt: Tensor, sites: Iterable[Site]) -> Iterable[Tensor]:
-    """Plain runs, a hook each: the clean run is read once for every hook point."""
+    """One forward pass with a hook per site; sites of one hook point that follow each other share a clean pass."""
     values: dict[str, Tensor] = {}
     for site in sites:
         if site.name not in values:

@@ -1,13 +1,13 @@
-"""Sequences with what their queries are about, pairs of them for patching, and facts planted among theirs.
+"""Sequences with the properties of their queries, pairs of them for patching, and planted facts.
 
-base          …,de=f,…           ,xy=     neither the query nor its reverse in the context
+neither       …,de=f,…           ,xy=     the context has neither the query nor its reverse: the base of all others
 exact         …,xy=z,…           ,xy=
 commutative   …,yx=z,…           ,xy=
 both          …,xy=z,…,yx=z,…    ,xy=
-corrupted     …,xy=z,…,xy=j,…    ,xy=     a duplicate with a wrong answer
-conflicting   …,xy=z,…,yx=j,…    ,xy=     exact and commutative say different things
-false left    …,xw=w,…           ,xy=     x passes for an identity (w ≠ y)
-false right   …,wy=w,…           ,xy=     y passes for an identity (w ≠ x)
+corrupted     …,xy=z,…,xy=j,…    ,xy=     a duplicate fact with a wrong answer
+conflicting   …,xy=z,…,yx=j,…    ,xy=     the exact and the commutative fact have different answers
+false left    …,xw=w,…           ,xy=     x looks like an identity (w ≠ y)
+false right   …,wy=w,…           ,xy=     y looks like an identity (w ≠ x)
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class QueryBatch:
-    """Rows of tokens with their query's structure: its name, its identity (−1: none), its members, and what yx is."""
+    """Sequences with their query's structure: its identity (−1: none), members and name, and the answer to yx=."""
 
     tokens: UInt8[np.ndarray, "n T"]
     identity: Int[np.ndarray, " n"]
@@ -77,7 +77,7 @@ class QueryBatch:
 
     @property
     def is_identity(self) -> Bool[np.ndarray, " n"]:
-        """Whether the query has the identity of its structure for an operand."""
+        """Whether an operand of the query is the identity of its structure."""
         return (self.left == self.identity) | (self.right == self.identity)
 
     @property
@@ -89,14 +89,14 @@ class QueryBatch:
         return self.left != self.right
 
     def reversed(self) -> QueryBatch:
-        """The same contexts with the query's operands exchanged."""
+        """The same contexts with the query's operands swapped."""
         tokens = self.tokens.copy()
         tokens[:, LEFT - FACT_LENGTH], tokens[:, RIGHT - FACT_LENGTH] = self.right, self.left
         tokens[:, -1] = self.reverse_answer
         return replace(self, tokens=tokens, reverse_answer=self.answer)
 
     def with_facts(self, *facts: tuple[np.ndarray, np.ndarray, np.ndarray], seed: int, stream: str) -> QueryBatch:
-        """Each row's given facts (left, right, answer) put in the place of random, different facts of its context."""
+        """The given facts (left, right, answer; one of each per row) replace random distinct facts of each context."""
         n, n_context = self.context.shape[:2]
         order = _generator(seed, stream).permuted(np.tile(np.arange(n_context), (n, 1)), axis=1)
         tokens, rows = self.tokens.copy(), np.arange(n)
@@ -106,7 +106,7 @@ class QueryBatch:
         return replace(self, tokens=tokens)
 
     def other_members(self, *excluded: np.ndarray, seed: int, stream: str) -> Int[np.ndarray, " n"]:
-        """A random member of each query's structure besides some variables; any other variable where none is left."""
+        """A random member of each query's structure except the excluded; if none is left, any variable except those."""
         open_ = self.members.copy()
         for variable in excluded:
             open_[np.arange(len(self)), variable] = False
@@ -119,7 +119,7 @@ class QueryBatch:
 
 
 def _reverse_answers(sequences: Sequences) -> Int[np.ndarray, " n"]:
-    """The answer to each query with its operands exchanged, from the structures' tables."""
+    """The answer to each query with its operands swapped, from the structures' tables."""
     answers = np.empty(len(sequences), dtype=np.int64)
     for row, (left, right, _) in enumerate(sequences.facts[:, -1]):
         variables = sequences.assignment[row]
@@ -135,29 +135,29 @@ def _reverse_answers(sequences: Sequences) -> Int[np.ndarray, " n"]:
 
 
 def pairs(clean: QueryBatch, candidates: QueryBatch) -> tuple[QueryBatch, QueryBatch]:
-    """Every clean case with the first unused candidate of another query and another answer."""
+    """Pair every clean query with the first unused candidate that has another query and another answer."""
     left, right, answer = candidates.left, candidates.right, candidates.answer
     unused = np.ones(len(candidates), dtype=bool)
     chosen = []
     for x, y, z in zip(clean.left, clean.right, clean.answer, strict=True):
         fits = np.flatnonzero(unused & (answer != z) & ((left != x) | (right != y)))
         if not len(fits):
-            raise InputError(f"{len(candidates)} candidates do not give {len(clean)} pairs; draw more of them")
+            raise InputError(f"{len(candidates)} candidates are too few for {len(clean)} pairs; draw more of them")
         unused[fits[0]] = False
         chosen.append(fits[0])
     return clean, candidates[np.array(chosen, dtype=np.int64)]
 
 
-def enough(cases: QueryBatch, world: World, what: str) -> QueryBatch:
-    """The cases, of which an interval needs two; InputError says what the world lacks."""
-    if len(cases) < 2:
+def at_least_two(queries: QueryBatch, world: World, what: str) -> QueryBatch:
+    """The queries; InputError if there are fewer than the two that an interval needs."""
+    if len(queries) < 2:
         names = ", ".join(structure.name for structure in world.pool)
-        raise InputError(f"{names}: too few sequences have {what}; ask a model of other structures")
-    return cases
+        raise InputError(f"{names}: too few sequences have {what}; use a model of other structures")
+    return queries
 
 
 def planted_variants(base: QueryBatch, seed: int) -> dict[str, QueryBatch]:
-    """Variations of the same sequences, as in the drawing above. The base queries commute and are not copyable."""
+    """Variants of the same sequences, drawn at the top of this file. Base queries must commute and not be copyable."""
     x, y, z = base.left, base.right, base.answer
     wrong = base.other_members(z, seed=seed, stream="variants/wrong")
 
@@ -175,7 +175,7 @@ def planted_variants(base: QueryBatch, seed: int) -> dict[str, QueryBatch]:
 
 
 def with_false_identity(base: QueryBatch, side: str, seed: int) -> QueryBatch:
-    """xw=w (left) or wy=w (right) instead of one random fact; w is a member of the structure besides x and y."""
+    """Replace one random fact by xw=w (left) or wy=w (right); w is a member of the structure other than x and y."""
     w = base.other_members(base.left, base.right, seed=seed, stream=f"false {side}/w")
     fact = (base.left, w, w) if side == "left" else (w, base.right, w)
     return base.with_facts(fact, seed=seed, stream=f"false {side}/place")

@@ -1,9 +1,10 @@
-"""Subspaces that carry a set: fitted so that exchanging them between two runs gives the counterfactual answer.
+"""Subspaces that carry a set: fitted so that interchange interventions give the counterfactual answer.
 
-A base run gets W·source + (I − W)·base at one site of its last position, W = Q Qᵀ the projection on a subspace. Q is
-orthonormal by construction: a product of Householder reflections, of which the vectors are fitted. All sizes of one
-site are fitted in one batch, as variants of the same resumed runs; each has its own loss, so none sees the others.
-The forward passes are made once, in `run_pairs`; a step repeats only what lies behind the site, at one position.
+An interchange intervention sets one site of a base run, at the last position, to W·source + (I − W)·base, where
+W = Q Qᵀ projects on a subspace. Q is orthonormal by construction: a product of Householder reflections, whose vectors
+are fitted. All sizes at one site are fitted in one batch, as variants of the same resumed runs; each has its own loss,
+so they do not affect each other. The forward passes are made once, in `run_pairs`; a step only repeats the computation
+after the site, at one position.
 """
 
 from __future__ import annotations
@@ -40,10 +41,10 @@ def site_name(component: str, layer: int) -> str:
 
 
 def householder(vectors: Float[Tensor, "... d k"]) -> Float[Tensor, "... d k"]:
-    """The first k columns of H_1 … H_k; H_i reflects at the vector (0, …, 0, 1, what stands below the diagonal).
+    """The first k columns of H_1 … H_k; H_i reflects at (0, …, 0, 1, entries below the diagonal).
 
-    In the compact form I − V T Vᵀ, and in double precision: the basis is orthonormal however far the vectors have gone.
-    The first j columns depend on the first j reflections alone.
+    In the compact form I − V T Vᵀ and in double precision, so that the basis stays orthonormal however large the
+    vectors become. The first j columns depend only on the first j reflections.
     """
     k = vectors.shape[-1]
     unit = torch.eye(vectors.shape[-2], k, dtype=torch.float64, device=vectors.device)
@@ -55,19 +56,19 @@ def householder(vectors: Float[Tensor, "... d k"]) -> Float[Tensor, "... d k"]:
 
 
 def random_vectors(d: int, k: int, seed: int) -> Float[Tensor, "d k"]:
-    """Reflections whose basis is uniform over all bases; those of a smaller k are the first of a larger one."""
+    """Reflections of a uniformly random basis. Those of a smaller k are the first columns of those of a larger k."""
     drawn = torch.randn(d, d, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)[:k].T
     return torch.geqrf(drawn)[0].float()
 
 
 def random_bases(like: Float[Tensor, "... d"], k: int, n: int, seed: int) -> Float[Tensor, "n d k"]:
-    """Bases of n uniform subspaces of the space of `like`: what any subspace of that size would do."""
+    """Bases of n uniformly random subspaces: the control for any subspace of the same size."""
     vectors = torch.stack([random_vectors(like.shape[-1], k, 1000 * seed + i) for i in range(n)])
     return householder(vectors).to(like)
 
 
 def principal_basis(runs: PairRuns, site: str, k: int) -> Float[Tensor, "1 d k"]:
-    """The principal directions of the differences between source and base: where the runs differ most."""
+    """The principal directions of the differences between source and base runs: a control."""
     return principal(runs.difference(site), k).directions.T[None]
 
 
@@ -93,7 +94,7 @@ class PairRuns:
 
 
 def run_pairs(model: Transformer, pairs: Pairs, *, keys: bool = False) -> PairRuns:
-    """keys: for sites from which a later attention can be reached."""
+    """keys: needed for sites before a later attention layer."""
     targets = torch.as_tensor(pairs.targets, device=model.unembedding.device)
     return PairRuns(
         cache_last_token_batched(model, pairs.source.prompts),
@@ -105,7 +106,7 @@ def run_pairs(model: Transformer, pairs: Pairs, *, keys: bool = False) -> PairRu
 def exchanged(
     model: Transformer, runs: PairRuns, site: str, bases: Float[Tensor, "variants d k"]
 ) -> Float[Tensor, "n variants d_vocab"]:
-    """Logits of the base runs with the source's part in each subspace; a column of zeros spans nothing."""
+    """Logits of the base runs after the interchange in each subspace. A basis may be padded with columns of zeros."""
     inside = torch.einsum("nd,vdk->nvk", runs.difference(site), bases)
     moved = torch.einsum("nvk,vdk->nvd", inside, bases)
     return resume(model, runs.base, {site: lambda value: value + moved}, len(bases))
@@ -115,7 +116,7 @@ def exchanged(
 def predictions(
     model: Transformer, runs: PairRuns, site: str, bases: Float[Tensor, "variants d k"]
 ) -> Int[np.ndarray, "n variants"]:
-    """The variable that each exchange makes the base run predict; −1 where two tie."""
+    """The variable that the base run predicts after each interchange; −1 for a tie."""
     parts = [
         top_variable(exchanged(model, runs[rows], site, bases)[..., : model.config.n_variables])
         for rows in chunks(len(runs), rows_per_pass(model, len(bases), RESUMED))
@@ -124,7 +125,7 @@ def predictions(
 
 
 def hits(model: Transformer, runs: PairRuns, site: str, bases: Tensor) -> Bool[np.ndarray, "n variants"]:
-    """Interchange accuracy, pair by pair: is the counterfactual answer predicted?"""
+    """Interchange accuracy by pair: whether the counterfactual answer is predicted."""
     return predictions(model, runs, site, bases) == runs.targets.cpu().numpy()[:, None]
 
 
@@ -133,7 +134,7 @@ def hits(model: Transformer, runs: PairRuns, site: str, bases: Tensor) -> Bool[n
 
 @dataclass(frozen=True)
 class Fit:
-    """Bases by size, padded with columns of zeros; hits on the watched pairs at some steps."""
+    """One basis per size, padded with columns of zeros; hits on the watched pairs at some steps."""
 
     sizes: tuple[int, ...]
     bases: Float[Tensor, "variants d k"]
@@ -157,7 +158,7 @@ def fit(
 ) -> Fit:
     """Fit one subspace of each size at a site: full-batch Adam on the cross entropy of the counterfactual answers.
 
-    Every fit makes all its steps. `watched` pairs are looked at before every `every`-th step and after the last.
+    There is no early stopping. `watched` pairs are evaluated before every `every`-th step and after the last.
     """
     start = random_vectors(model.config.d_model, max(sizes), seed).to(model.unembedding.device)
     vectors = start.repeat(len(sizes), 1, 1).requires_grad_()
@@ -171,7 +172,7 @@ def fit(
     for step in range(steps):
         if watched is not None and step % every == 0:
             seen[step] = hits(model, watched, site, bases().detach())
-        with quick_products():
+        with tf32_matmuls():
             vectors.grad = _gradient(model, runs, site, bases(), vectors)
         optimiser.step()
     final = bases().detach()
@@ -181,7 +182,7 @@ def fit(
 
 
 def _gradient(model: Transformer, runs: PairRuns, site: str, bases: Tensor, vectors: Tensor) -> Tensor:
-    """Of the mean loss of every variant: first to the bases, some pairs at a time, then once to the vectors."""
+    """Gradient of the summed mean losses: to the bases, in batches of pairs, then once from those to the vectors."""
     leaves, total = bases.detach().requires_grad_(), torch.zeros_like(bases)
     for rows in chunks(len(runs), rows_per_pass(model, len(bases), RESUMED)):
         logits = exchanged(model, runs[rows], site, leaves)
@@ -192,8 +193,8 @@ def _gradient(model: Transformer, runs: PairRuns, site: str, bases: Tensor, vect
 
 
 @contextmanager
-def quick_products() -> Iterator[None]:
-    """TF32 on CUDA while gradients are computed: a step's direction need not be exact. Accuracies are, and use fp32."""
+def tf32_matmuls() -> Iterator[None]:
+    """TF32 on CUDA for the gradients only: they need not be exact. Accuracies are computed in fp32."""
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("high")
     try:
@@ -211,6 +212,6 @@ def overlap(one: Float[Tensor, "d k"], other: Float[Tensor, "d k"]) -> float:
 
 
 def share_inside(values: Float[Tensor, "n ... d"], basis: Float[Tensor, "d k"]) -> Float[Tensor, "n ..."]:
-    """How much of each value's distance from the mean lies in a subspace (squared lengths)."""
+    """The share of each value's squared distance from the mean that lies in a subspace."""
     varying = values - values.mean(0)
     return (varying @ basis).square().sum(-1) / varying.square().sum(-1).clamp(min=1e-12)

@@ -15,7 +15,7 @@ from icalgebra.data.distributions import sample
 from icalgebra.experiments.accuracy_by_facts.long_context_controls import measure_decline, prevalence
 from icalgebra.experiments.shared.estimates import boolean_estimate
 from icalgebra.experiments.shared.loaded_model import LoadedModel, result_about
-from icalgebra.experiments.shared.predictor_comparison import Answers, ask, within_reach
+from icalgebra.experiments.shared.predictor_comparison import PredictorHits, compare_predictors, within_training_length
 from icalgebra.model.accuracy import accuracy_estimate
 from icalgebra.results import Curve, Result
 from icalgebra.statistics import Estimate, auc, difference
@@ -27,12 +27,12 @@ FALLS_FROM = {"C3": 25, "C4": 50}  # where the published curves peak
 
 
 def run(tier: str, seed: int, loaded: LoadedModel, n: int, facts: tuple[int, ...]) -> Result:
-    facts = within_reach(facts, loaded)
+    facts = within_training_length(facts, loaded)
     values: dict[str, Estimate] = {}
     curves: dict[str, Curve] = {}
     falls: dict[str, list[int] | None] = {}
     for name in (*(structure.name for structure in loaded.world.pool), MIXTURE):
-        answers = _asked(loaded, name, n, facts, seed)
+        answers = _compared(loaded, name, n, facts, seed)
         values |= _values(name, answers)
         curves |= answers.curves(name)
         falls[name] = first_fall(answers)
@@ -45,13 +45,13 @@ def run(tier: str, seed: int, loaded: LoadedModel, n: int, facts: tuple[int, ...
     return result_about(loaded, "accuracy_by_facts", tier, seed, config, values, curves, details)
 
 
-def _asked(loaded: LoadedModel, name: str, n: int, facts: tuple[int, ...], seed: int) -> Answers:
+def _compared(loaded: LoadedModel, name: str, n: int, facts: tuple[int, ...], seed: int) -> PredictorHits:
     world = loaded.world if name == MIXTURE else replace(loaded.world, structures=(name,), p_mix=0.0, d2=False)
     sequences = sample("holdout", n, max(facts), seed, world, stream=f"accuracy_by_facts/{name}")
-    return ask(loaded, sequences, facts)
+    return compare_predictors(loaded, sequences, facts)
 
 
-def _values(name: str, answers: Answers) -> dict[str, Estimate]:
+def _values(name: str, answers: PredictorHits) -> dict[str, Estimate]:
     """AUC over the published grid, accuracy at a few numbers of facts, and the fall where the paper has one."""
     hits = answers.model
     grid = [k for k in PUBLISHED_FACTS if k <= max(answers.facts)]
@@ -73,7 +73,7 @@ def between(hits: np.ndarray, facts: tuple[int, ...], wanted: list[int]) -> np.n
     return np.array([np.interp(wanted, facts, row) for row in hits.astype(float)])
 
 
-def first_fall(answers: Answers) -> list[int] | None:
+def first_fall(answers: PredictorHits) -> list[int] | None:
     """The first pair of numbers of facts between which accuracy falls significantly: the intervals do not overlap."""
     shares = [accuracy_estimate(column) for column in answers.model.T]
     for later, found in enumerate(shares):

@@ -27,8 +27,8 @@ from icalgebra.experiments.shared.sweep_tables import (
     plateau_end,
     reached,
     read_in_bf16,
+    run_summary,
     skills_of,
-    told,
     world_of,
 )
 from icalgebra.results import Result, reproduce_command
@@ -46,16 +46,17 @@ def run(tier: str, seed: int, runs: Runs) -> Result:
     values: dict[str, Estimate] = {}
     for setting, found in by_setting.items():
         for label in labels(setting) if found else ():
-            values |= {f"{label}.{key}": value for key, value in _values(found).items()}
+            measured = {**skills_of(found, "final"), "loss": final_loss(found), **reached(found)}
+            values |= {f"{label}.{key}": value for key, value in measured.items()}
     values |= _comparisons(by_setting)
     used = [row for found in by_setting.values() for row in found]
     details = {
-        "settings": [_told_setting(setting, found, table[setting]) for setting, found in by_setting.items()],
-        "runs": [told(row) for row in used],
+        "settings": [_setting_row(setting, found, table[setting]) for setting, found in by_setting.items()],
+        "runs": [run_summary(row) for row in used],
         "one_recipe": one_recipe(used),
         "devices": devices(used),
     }
-    recipes = [{"setting": setting_of(row), **told(row)["recipe"]} for row in rows]
+    recipes = [{"setting": setting_of(row), **run_summary(row)["recipe"]} for row in rows]
     config = {"recipes": recipes, "world": world_of(rows)}
     command = reproduce_command("architecture", tier, seed, runs.given)
     return Result("architecture", tier, runs.name, seed, config, command, values, {}, details)
@@ -79,10 +80,6 @@ def labels(setting: Setting) -> list[str]:
     return [f"{AXES[i]}{setting[i]}" for i in range(3) if all(setting[j] == MIDDLE[j] for j in others[i])]
 
 
-def _values(rows: list[Row]) -> dict[str, Estimate]:
-    return {**skills_of(rows, "final"), "loss": final_loss(rows), **reached(rows)}
-
-
 def _comparisons(by_setting: dict[Setting, list[Row]]) -> dict[str, Estimate]:
     middle = by_setting.get(MIDDLE, [])
     values = {}
@@ -97,7 +94,7 @@ def _comparisons(by_setting: dict[Setting, list[Row]]) -> dict[str, Estimate]:
     return values
 
 
-def _told_setting(setting: Setting, rows: list[Row], published: dict[str, float]) -> dict[str, Any]:
+def _setting_row(setting: Setting, rows: list[Row], published: dict[str, float]) -> dict[str, Any]:
     return {
         "layers": setting[0],
         "heads": setting[1],

@@ -5,16 +5,17 @@ same facts among others, so that a head can also attend to something else. In bo
 answer once all facts fit. In short `holdout` sequences the sides differ, and only answers that one side alone rules out
 are counted there. What is measured for each head: interp/cancellation.py.
 
-attention.<side>                  the most attention of any head on the answer slots, on `cancel`: the published number
-both_demote                       whether both of these heads have a negative change
-reads.<side>.<law>.<slot>         the side's reader: the final layer's head with most attention on the side's facts, in
-                                  any slot, on `cancel_embedded`
-change.<side>.<law>               its change; .group: relative to open members; .queries: share of queries with a
-                                  demotion; .other_heads: the mean over all other heads, a control
-demotes.<side>.<what>             the converse, on `holdout`: the head with the strongest .group demotion of the side's
-                                  answers, and its attention on those facts and on the query's own tokens
-attend_and_demote.<side>.<law>    the correlation across heads of attention on those facts with demotion
-without.<heads>.<distribution>    accuracy with these heads mean-ablated (mean over `train` sequences)
+attention.<side>                    most attention of any head on the answer slots, on `cancel`: the published number
+both_demote                         whether both of these heads have a negative change
+reads.<side>.<distribution>.<slot>  the side's reader: the final layer's head with most attention on the side's facts,
+                                    in any slot, on `cancel_embedded`
+change.<side>.<distribution>        its change; .group: relative to open members; .queries: share of queries with a
+                                    demotion; .other_heads: the mean over all other heads, a control
+demotes.<side>.<what>               the converse, on `holdout`: the head with the strongest .group demotion of the
+                                    side's answers, and its attention on those facts and on the query's own tokens
+attend_and_demote.<side>.<distribution>
+                                    the correlation across heads of attention on those facts with demotion
+without.<heads>.<distribution>      accuracy with these heads mean-ablated (mean over `train` sequences)
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from icalgebra.results import Result
 from icalgebra.statistics import Estimate, correlation_of_means, mean
 
 Values = dict[str, Estimate]
-LAWS = ("cancel", "cancel_embedded", "holdout")
+DISTRIBUTIONS = ("cancel", "cancel_embedded", "holdout")
 EXAMPLE_ORDER = 6  # members of the example's group: answers to rule out, and few enough to see in the strips
 ABLATED_ON = ("cancel", "cancel_embedded", "copy")  # copy: a control, since copying needs no cancellation
 
@@ -47,8 +48,9 @@ ABLATED_ON = ("cancel", "cancel_embedded", "copy")  # copy: a control, since cop
 @torch.no_grad()
 def run(tier: str, seed: int, loaded: LoadedModel, n: int, n_ablate: int, n_facts: int, short_facts: int) -> Result:
     n_facts, short_facts = loaded.facts(n_facts), loaded.facts(short_facts)
-    drawn = {law: draw_cases(loaded, law, n, short_facts if law == "holdout" else n_facts, seed) for law in LAWS}
-    stats = {law: head_stats(loaded.model, cases, law == "holdout") for law, cases in drawn.items()}
+    lengths = {name: short_facts if name == "holdout" else n_facts for name in DISTRIBUTIONS}
+    drawn = {name: draw_queries(loaded, name, n, length, seed) for name, length in lengths.items()}
+    stats = {name: head_stats(loaded.model, queries, apart=name == "holdout") for name, queries in drawn.items()}
     # Readers come from the final layer: earlier heads also act through later layers, which direct logits do not show.
     readers = {side: _most(stats["cancel_embedded"].mass[side, "fact"], final=True) for side in SIDES}
     answer_heads = {side: _most(stats["cancel"].mass[side, "answer"]) for side in SIDES}
@@ -56,8 +58,8 @@ def run(tier: str, seed: int, loaded: LoadedModel, n: int, n_ablate: int, n_fact
     demoters = {side: _most(-stats["holdout"].change_in_group[side]) for side in SIDES}
     found = _with_a_role(loaded, drawn["holdout"])
     values = _published(stats["cancel"], answer_heads)
-    for law in LAWS:
-        values |= _reading(law, stats[law], readers) | _together(law, stats[law])
+    for name in DISTRIBUTIONS:
+        values |= _reading(name, stats[name], readers) | _across_heads(name, stats[name])
     values |= _demoting(stats["holdout"], demoters)
     sets = {"readers": readers.values(), "demoters": demoters.values(), "found": found}
     values |= _ablated(loaded, {name: sorted(set(heads)) for name, heads in sets.items()}, n_ablate, n_facts, seed)
@@ -71,14 +73,15 @@ def run(tier: str, seed: int, loaded: LoadedModel, n: int, n_ablate: int, n_fact
     )  # fmt: skip
 
 
-def draw_cases(loaded: LoadedModel, law: str, n: int, n_facts: int, seed: int) -> QueryBatch:
+def draw_queries(loaded: LoadedModel, distribution: str, n: int, n_facts: int, seed: int) -> QueryBatch:
     """At most n queries without the identity for which each side rules something out."""
     # In short hold-out sequences a side may rule nothing out alone; these are dropped, so more are drawn.
-    cases = query_sampler(loaded.world, n_facts, seed, "cancellation")(law, 4 * n if law == "holdout" else n)
-    ruled = ruled_out(cases, law == "holdout")
-    kept = cases[ruled["left"].any(1) & ruled["right"].any(1) & ~cases.is_identity][:n]
+    draw = query_sampler(loaded.world, n_facts, seed, "cancellation")
+    queries = draw(distribution, 4 * n if distribution == "holdout" else n)
+    ruled = ruled_out(queries, distribution == "holdout")
+    kept = queries[ruled["left"].any(1) & ruled["right"].any(1) & ~queries.is_identity][:n]
     if len(kept) < 2:
-        raise InputError(f"too few {law} sequences of {n_facts} facts share both variables with their query")
+        raise InputError(f"too few {distribution} sequences of {n_facts} facts share both variables with their query")
     return kept
 
 
@@ -94,10 +97,10 @@ def _most(observed: np.ndarray, final: bool = False) -> Head:
     return int(layer), int(head)
 
 
-def _with_a_role(loaded: LoadedModel, cases: QueryBatch) -> list[Head]:
+def _with_a_role(loaded: LoadedModel, queries: QueryBatch) -> list[Head]:
     """All heads that have a cancellation role by attention times demotion (interp/heads.py)."""
-    run = cache_last_token_batched(loaded.model, cases.prompts, pattern=True)
-    scores = [cancellation(loaded.model, run, cases, side) for side in SIDES]
+    run = cache_last_token_batched(loaded.model, queries.prompts, pattern=True)
+    scores = [cancellation(loaded.model, run, queries, side) for side in SIDES]
     return sorted({head for score in scores for head in score.heads or [score.best]})
 
 
@@ -116,17 +119,17 @@ def _published(stats: HeadStats, heads: dict[str, Head]) -> Values:
     return values
 
 
-def _reading(law: str, stats: HeadStats, readers: dict[str, Head]) -> Values:
+def _reading(distribution: str, stats: HeadStats, readers: dict[str, Head]) -> Values:
     values: Values = {}
     for side, (layer, head) in readers.items():
         for slot in COUNTED_SLOTS:
-            values[f"reads.{side}.{law}.{slot}"] = mean(stats.mass[side, slot][:, layer, head])
-            values[f"reads.{side}.{law}.neither.{slot}"] = mean(stats.mass["neither", slot][:, layer, head])
-            values[f"chance.{side}.{law}.{slot}"] = mean(stats.chance[side, slot])
-            values[f"chance.neither.{law}.{slot}"] = mean(stats.chance["neither", slot])
+            values[f"reads.{side}.{distribution}.{slot}"] = mean(stats.mass[side, slot][:, layer, head])
+            values[f"reads.{side}.{distribution}.neither.{slot}"] = mean(stats.mass["neither", slot][:, layer, head])
+            values[f"chance.{side}.{distribution}.{slot}"] = mean(stats.chance[side, slot])
+            values[f"chance.neither.{distribution}.{slot}"] = mean(stats.chance["neither", slot])
         other = SIDES[1 - SIDES.index(side)]
-        values[f"reads.{side}.{law}.other_side"] = mean(stats.mass[other, "fact"][:, layer, head])
-        values |= _change(f"change.{side}.{law}", stats, side, (layer, head))
+        values[f"reads.{side}.{distribution}.other_side"] = mean(stats.mass[other, "fact"][:, layer, head])
+        values |= _change(f"change.{side}.{distribution}", stats, side, (layer, head))
     return values
 
 
@@ -150,7 +153,7 @@ def _demoting(stats: HeadStats, demoters: dict[str, Head]) -> Values:
     return values
 
 
-def _together(law: str, stats: HeadStats) -> Values:
+def _across_heads(distribution: str, stats: HeadStats) -> Values:
     """Across heads: do those that attend also demote? Relative to all others or to open members.
 
     A correlation needs at least two heads.
@@ -158,7 +161,7 @@ def _together(law: str, stats: HeadStats) -> Values:
     compared = {}
     for side in SIDES:
         name, mass, in_group = (
-            f"attend_and_demote.{side}.{law}",
+            f"attend_and_demote.{side}.{distribution}",
             stats.mass[side, "fact"],
             stats.change_in_group[side],
         )
@@ -199,12 +202,14 @@ def _named(heads: dict[str, Head]) -> dict[str, str]:
 def _tables(stats: dict[str, HeadStats]) -> dict[str, Any]:
     """Means by layer and head, and the half-widths of the intervals that the figures draw."""
     tables: dict[str, Any] = {}
-    for law, found in stats.items():
+    for distribution, found in stats.items():
         for side in SIDES:
             shown = {slot: found.mass[side, slot] for slot in COUNTED_SLOTS}
             shown |= {"change": found.change[side], "change_in_group": found.change_in_group[side]}
-            tables |= {f"{law}.{side}.{name}": observed.mean(0).tolist() for name, observed in shown.items()}
-            tables |= {f"{law}.{side}.{name}.half": _half_widths(shown[name]) for name in ("fact", "change_in_group")}
+            tables |= {f"{distribution}.{side}.{name}": observed.mean(0).tolist() for name, observed in shown.items()}
+            tables |= {
+                f"{distribution}.{side}.{name}.half": _half_widths(shown[name]) for name in ("fact", "change_in_group")
+            }
     return tables
 
 
@@ -215,15 +220,15 @@ def _half_widths(observed: np.ndarray) -> list[list[float]]:
 
 def _example(loaded: LoadedModel, readers: dict[str, Head], n_facts: int, seed: int) -> dict[str, Any]:
     """One short sequence for the figure: both readers' attention by fact and slot, and their direct logits."""
-    cases = query_sampler(loaded.world, n_facts, seed, "cancellation/example")("cancel_embedded", 64)
-    # preferably x ≠ y in a group that is large enough; the first such case
-    telling = cases.distinct * (1 + np.minimum(cases.members.sum(1), EXAMPLE_ORDER))
-    cases = cases[telling.argmax() : telling.argmax() + 1]
-    run = cache_last_token_batched(loaded.model, cases.prompts, pattern=True)
+    queries = query_sampler(loaded.world, n_facts, seed, "cancellation/example")("cancel_embedded", 64)
+    # preferably x ≠ y in a group that is large enough; the first such query
+    suitable = queries.distinct * (1 + np.minimum(queries.members.sum(1), EXAMPLE_ORDER))
+    queries = queries[suitable.argmax() : suitable.argmax() + 1]
+    run = cache_last_token_batched(loaded.model, queries.prompts, pattern=True)
     assert run.pattern is not None
     attention, direct = by_fact(run.pattern)[0].cpu().numpy(), direct_logits(loaded.model, run)[0].cpu().numpy()
     strips = {
         side: {"attention": attention[head].round(4).tolist(), "direct": direct[head].round(3).tolist()}
         for side, head in readers.items()
     }
-    return {"text": loaded.world.vocabulary.decode(cases.tokens)[0], "strips": strips}
+    return {"text": loaded.world.vocabulary.decode(queries.tokens)[0], "strips": strips}

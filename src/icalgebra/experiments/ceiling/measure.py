@@ -78,8 +78,8 @@ def _measure_mechanisms(
     """For each mechanism alone, over all context sizes: how often it answers, is right, and is right with certainty,
     and its accuracy AUC as a share of the ceiling's."""
     answers = answer_sets(sequences.tokens, queries)[:, 1:]
-    asked = sequences.facts[:, 1:, 2] if queries == "every" else sequences.answers[:, None]
-    truth = np.uint64(1) << asked.astype(np.uint64)
+    true_answers = sequences.facts[:, 1:, 2] if queries == "every" else sequences.answers[:, None]
+    truth = np.uint64(1) << true_answers.astype(np.uint64)
     for place, name in enumerate(MECHANISMS):
         found = answers[:, :, place]
         if not found.any():

@@ -50,15 +50,15 @@ def run(
     logits, sets = logits_at_every_fact(loaded.model, sequences.tokens, LEFT), c.closure_sets(sequences)
     values = _at_last(logits[:, -1], {name: chosen[:, -1] for name, chosen in sets.items()})
     values |= _at_few(logits, sets)
-    asked = sample(
+    holdout = sample(
         "holdout", max(n_predictive, n_per_checkpoint), n_facts, seed, loaded.world, stream="closure/predictive"
     )
-    values |= {f"predictive.{key}": value for key, value in predictive(loaded.model, asked[:n_predictive]).items()}
+    values |= {f"predictive.{key}": value for key, value in predictive(loaded.model, holdout[:n_predictive]).items()}
     return result_about(
         loaded, "closure", tier, seed,
         config={"n": n, "n_predictive": n_predictive, "n_per_checkpoint": n_per_checkpoint, "n_facts": n_facts},
         values=values,
-        curves=_by_facts(logits, sets) | _through_training(loaded, asked[:n_per_checkpoint]),
+        curves=_by_facts(logits, sets) | _through_training(loaded, holdout[:n_per_checkpoint]),
         details={"example": _example(loaded, sequences)},
     )  # fmt: skip
 

@@ -1,8 +1,8 @@
 """Copying (K1, K2, K3): which heads copy, what they attend to, and what they promote.
 
 The copying head is the one with the largest average indirect effect on `copy`; nothing depends on its index. Effects
-are changes of the clean answer's probability. K2 looks at variations of the same sequences (drawn in interp/cases.py),
-K3 decodes heads on cyclic and dihedral groups alone. Top logits are read in the plain form, as in the paper.
+are changes of the clean answer's probability. K2 compares variants of the same sequences (interp/query_batch.py). K3
+decodes heads on cyclic and dihedral groups alone. Top logits are direct logits in the plain form, as in the paper.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from icalgebra.algebra.structures import structure
 from icalgebra.errors import InputError
 from icalgebra.experiments.shared.estimates import boolean_estimate
 from icalgebra.experiments.shared.loaded_model import LoadedModel, result_about
@@ -29,7 +30,7 @@ from icalgebra.interp.heads import Head, RoleScores, copying_effect, head_name, 
 from icalgebra.interp.last_token_cache import LastTokenCache, cache_last_token, cache_last_token_batched
 from icalgebra.interp.lens import direct_logits, path_to_logits
 from icalgebra.interp.patching import target_probability
-from icalgebra.interp.query_batch import QueryBatch, enough, pairs, planted_variants
+from icalgebra.interp.query_batch import QueryBatch, at_least_two, pairs, planted_variants
 from icalgebra.language.world import PAPER_STRUCTURES, World
 from icalgebra.model.accuracy import accuracy_estimate
 from icalgebra.model.predict import chunks, on_device, rows_per_pass, top_variable
@@ -86,7 +87,7 @@ def _effects(
     values: Values,
     tables: dict[str, Any],
 ) -> RoleScores:
-    """The sweep over all heads; what the leading ones do together and by the direct path, on n_sets of the pairs."""
+    """The sweep over all heads; on n_sets of the pairs, also the leading heads together and the direct paths."""
     scores, effects = copying_effect(loaded.model, clean, corrupt, kind)
     ranked, n_heads = scores.ranked, loaded.model.config.n_heads
     for name, head in zip(("first", "second", "third"), ranked):
@@ -106,7 +107,7 @@ def _effects(
 
 
 def _random_other(effects: np.ndarray, leading: int, seed: int) -> Estimate:
-    """The control: on every pair the effect of one random head besides the leading one."""
+    """The control: for every pair, the effect of one random head other than the leading one."""
     rest = np.delete(effects, leading, axis=0)
     chosen = np.random.Generator(np.random.PCG64(seed % 2**64)).integers(len(rest), size=rest.shape[1])
     return mean(rest[chosen, np.arange(rest.shape[1])])
@@ -133,71 +134,68 @@ def _together(
 
 
 def _flipped(loaded: LoadedModel, n: int, n_facts: int, seed: int) -> tuple[QueryBatch, QueryBatch]:
-    """Same context: the clean query occurs in it, the corrupt one is its reverse, which does not and is another."""
+    """One context for both. It contains the clean query but not its reverse, the corrupt one, whose answer differs."""
     world = family_world(loaded.world, "dihedral")
     corrupt = query_sampler(world, n_facts, seed, "copying")("commute_any", 4 * n, "flipped")
-    corrupt = enough(corrupt[~corrupt.commutes][:n], world, "a query that does not commute")
+    corrupt = at_least_two(corrupt[~corrupt.commutes][:n], world, "a query that does not commute")
     return corrupt.reversed(), corrupt
 
 
 def family_world(world: World, family: str) -> World:
-    """The model's world with cyclic, or dihedral, groups alone: those of the paper that fit its alphabet."""
+    """The model's world with only cyclic, or only dihedral, groups: those of the paper that fit its alphabet."""
     letter = FAMILIES[family]
-    chosen = [name for name in PAPER_STRUCTURES if name[0] == letter and _order(name) <= world.n_variables]
+    fits = [name for name in PAPER_STRUCTURES if structure(name).order <= world.n_variables]
+    chosen = [name for name in fits if name[0] == letter]
     if not chosen:
         raise InputError(
-            f"copying asks about {family} groups, and none of the paper's fits {world.n_variables} variables; "
-            "ask a model with a larger alphabet"
+            f"copying needs {family} groups, and none of the paper's fits {world.n_variables} variables; "
+            "use a model with a larger alphabet"
         )
     rule = "fit" if world.mixture_rule == "all" else world.mixture_rule
     return replace(world, structures=tuple(chosen), d2=False, mixture_rule=rule)
 
 
-def _order(name: str) -> int:
-    return int(name[1:]) * (2 if name[0] == "D" else 1)
+# --- K2: attention and direct logits on variants of the same sequences ------------------------------------------------
 
 
-# --- K2: attention and direct logits on variations of the same sequences ----------------------------------------------
-
-
-def _commuting(loaded: LoadedModel, cases: QueryBatch) -> QueryBatch:
-    """Those to which a fact and its reverse can be added."""
-    chosen = cases[cases.commutes & cases.distinct & ~cases.is_identity]
-    return enough(chosen, loaded.world, "a commuting query of two variables without the identity")
+def _commuting(loaded: LoadedModel, queries: QueryBatch) -> QueryBatch:
+    """The queries to whose context both the fact and its reverse can be added."""
+    chosen = queries[queries.commutes & queries.distinct & ~queries.is_identity]
+    return at_least_two(chosen, loaded.world, "a commuting query of two variables without the identity")
 
 
 def _variants(
     loaded: LoadedModel, head: Head, base: QueryBatch, seed: int, values: Values
 ) -> dict[str, dict[str, Any]]:
     examples = {}
-    for name, cases in planted_variants(base, seed).items():
-        run = cache_last_token_batched(loaded.model, cases.prompts, pattern=True)
+    for name, queries in planted_variants(base, seed).items():
+        run = cache_last_token_batched(loaded.model, queries.prompts, pattern=True)
         assert run.pattern is not None
         pattern, direct = (
             run.pattern[:, head[0], head[1]],
             direct_logits(loaded.model, run, "plain")[:, head[0], head[1]],
         )
         masses = {
-            key: attention_mass(pattern, facts).cpu().numpy() for key, facts in partition(relations(cases)).items()
+            key: attention_mass(pattern, facts).cpu().numpy() for key, facts in partition(relations(queries)).items()
         }
         values |= {f"variants.{name}.mass.{key.replace(' ', '_')}": mean(mass) for key, mass in masses.items()}
         predicted = top_variable(run.logits[:, : loaded.world.n_variables])
-        values[f"variants.{name}.correct"] = accuracy_estimate(predicted == cases.answer)
-        values[f"variants.{name}.top_is_answer"] = accuracy_estimate(top_variable(direct) == cases.answer)
-        _judge_variant(name, masses, direct.cpu().numpy(), predicted, cases, values)
-        examples[name] = _example(loaded, cases, pattern, direct)
+        values[f"variants.{name}.correct"] = accuracy_estimate(predicted == queries.answer)
+        values[f"variants.{name}.top_is_answer"] = accuracy_estimate(top_variable(direct) == queries.answer)
+        _variant_values(name, masses, direct.cpu().numpy(), predicted, queries, values)
+        examples[name] = _example(loaded, queries, pattern, direct)
     return examples
 
 
-def _judge_variant(
+def _variant_values(
     name: str,
     masses: dict[str, np.ndarray],
     direct: np.ndarray,
     predicted: np.ndarray,
-    cases: QueryBatch,
+    queries: QueryBatch,
     values: Values,
 ) -> None:
-    n = len(cases)
+    n = len(queries)
     if name == "both":
         first = accuracy_estimate(masses["same pair"] > masses["reverse"])
         values |= {
@@ -208,25 +206,25 @@ def _judge_variant(
         means = {key: float(mass.mean()) for key, mass in masses.items()}
         values["self_attends"] = boolean_estimate(max(means, key=lambda key: means[key]) == "self", n)
     elif name in ("corrupted", "conflicting"):
-        wrong = _planted_wrong(cases)
+        wrong = _planted_wrong(queries)
         top = np.argsort(-direct, axis=1)[:, :2]
-        both = (top == cases.answer[:, None]).any(1) & (top == wrong[:, None]).any(1)
+        both = (top == queries.answer[:, None]).any(1) & (top == wrong[:, None]).any(1)
         values[f"{name}.promotes_both"] = accuracy_estimate(both)
         values[f"{name}.predicts_wrong"] = accuracy_estimate(predicted == wrong)
         if name == "corrupted":
             values["promotes_both"] = boolean_estimate(float(both.mean()) > 0.5, n)
 
 
-def _planted_wrong(cases: QueryBatch) -> np.ndarray:
-    """The wrong answer that a planted duplicate or reverse of the query gives."""
-    found = relations(cases)
-    facts = (found["same pair"] | found["reverse"])[:, :-1] & (cases.context[:, :, 2] != cases.answer[:, None])
-    return cases.context[np.arange(len(cases)), facts.argmax(1), 2].astype(np.int64)
+def _planted_wrong(queries: QueryBatch) -> np.ndarray:
+    """The wrong answer of the planted duplicate, or reverse, of the query."""
+    found = relations(queries)
+    facts = (found["same pair"] | found["reverse"])[:, :-1] & (queries.context[:, :, 2] != queries.answer[:, None])
+    return queries.context[np.arange(len(queries)), facts.argmax(1), 2].astype(np.int64)
 
 
-def _example(loaded: LoadedModel, cases: QueryBatch, pattern: torch.Tensor, direct: torch.Tensor) -> dict[str, Any]:
+def _example(loaded: LoadedModel, queries: QueryBatch, pattern: torch.Tensor, direct: torch.Tensor) -> dict[str, Any]:
     """The first sequence, for the strips: attention of the head by fact and slot, and its direct logits."""
-    text = loaded.world.vocabulary.decode(cases.tokens[:1])[0]
+    text = loaded.world.vocabulary.decode(queries.tokens[:1])[0]
     return {
         "text": text,
         "attention": by_fact(pattern[:1])[0].cpu().numpy().round(4).tolist(),
@@ -243,34 +241,34 @@ def _decoded(loaded: LoadedModel, head: Head, n: int, n_facts: int, seed: int, v
     for family, kinds in DECODED.items():
         world = family_world(loaded.world, family)
         for kind, distribution in kinds.items():
-            cases = query_sampler(world, n_facts, seed, "copying/decode")(distribution, n, family)
-            run = cache_last_token_batched(loaded.model, cases.prompts, pattern=True)
+            queries = query_sampler(world, n_facts, seed, "copying/decode")(distribution, n, family)
+            run = cache_last_token_batched(loaded.model, queries.prompts, pattern=True)
             top = top_variable(direct_logits(loaded.model, run, "plain"))
-            hit = top == cases.answer[:, None, None]
+            hit = top == queries.answer[:, None, None]
             values[f"decode.{family}.{kind}"] = accuracy_estimate(hit[:, head[0], head[1]])
             tables[f"{family}.{kind}"] = hit.mean(0).tolist()
-            _attended(run, top, cases, head, family, kind, values, tables)
+            _attended(run, top, queries, head, family, kind, values, tables)
     return tables
 
 
 def _attended(
     run: LastTokenCache,
     top: np.ndarray,
-    cases: QueryBatch,
+    queries: QueryBatch,
     head: Head,
     family: str,
     kind: str,
     values: Values,
     tables: dict[str, Any],
 ) -> None:
-    """How often the top logit is the variable attended to most, and in which slot the attention lies."""
+    """How often the top logit is that of the most attended variable; attention on the copied fact by slot."""
     assert run.pattern is not None
-    attended = top == most_attended_variable(run.pattern, cases).cpu().numpy()
+    attended = top == most_attended_variable(run.pattern, queries).cpu().numpy()
     if (family, kind) == ("dihedral", "commute_any"):
         values["decode.dihedral.attended"] = accuracy_estimate(attended[:, head[0], head[1]])
         tables["dihedral.attended"] = attended.mean(0).tolist()
     if (family, kind) == ("cyclic", "copy"):
         values["promotes_attended.copy"] = accuracy_estimate(attended[:, head[0], head[1]])
-        facts, pattern = relations(cases)["same pair"], run.pattern[:, head[0], head[1]]
+        facts, pattern = relations(queries)["same pair"], run.pattern[:, head[0], head[1]]
         for slot, name in enumerate(FACT_SLOTS):
             values[f"copy.slot.{name.replace(' ', '_')}"] = mean(attention_mass(pattern, facts, slot).cpu().numpy())

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from icalgebra.data.distributions import check_request, sample
 from icalgebra.errors import InputError
 from icalgebra.experiments.shared.loaded_model import LoadedModel, result_about
-from icalgebra.experiments.shared.predictor_comparison import some_within_reach
-from icalgebra.language.sequences import Sequences
+from icalgebra.experiments.shared.predictor_comparison import require_training_length
 from icalgebra.language.world import World
 from icalgebra.model.accuracy import accuracy_estimate, evaluation_stream, hits
 from icalgebra.oracle import credit, posterior
@@ -35,20 +32,23 @@ QUERIES: dict[str, Query] = {
 
 
 def run(tier: str, seed: int, loaded: LoadedModel, n: int, facts: tuple[int, ...]) -> Result:
-    facts = some_within_reach(facts, loaded)
+    facts = require_training_length(facts, loaded)
     values: dict[str, Estimate] = {}
     curves: dict[str, Curve] = {}
     for name, query in QUERIES.items():
-        asked = {k: sample(name, n, k, seed, loaded.world, stream=evaluation_stream(name))
+        drawn = {k: sample(name, n, k, seed, loaded.world, stream=evaluation_stream(name))
                  for k in possible(name, facts, loaded.world)}  # fmt: skip
-        model = [accuracy_estimate(hits(loaded.predictor, sequences)) for sequences in asked.values()]
-        ceiling = [accuracy_estimate(_ceiling_credit(sequences, query)) for sequences in asked.values()]
+        model = [accuracy_estimate(hits(loaded.predictor, sequences)) for sequences in drawn.values()]
+        ceiling = [
+            accuracy_estimate(credit(posterior(sequences.prompts, sequences.world, query), sequences.answers))
+            for sequences in drawn.values()
+        ]
         curves |= {
-            f"model.{name}": Curve.from_estimates(asked, model),
-            f"ceiling.{name}": Curve.from_estimates(asked, ceiling),
+            f"model.{name}": Curve.from_estimates(drawn, model),
+            f"ceiling.{name}": Curve.from_estimates(drawn, ceiling),
         }
-        values |= {f"{name}.k{k}": estimate for k, estimate in zip(asked, model, strict=True)}
-        values |= {f"ceiling.{name}.k{k}": estimate for k, estimate in zip(asked, ceiling, strict=True)}
+        values |= {f"{name}.k{k}": estimate for k, estimate in zip(drawn, model, strict=True)}
+        values |= {f"ceiling.{name}.k{k}": estimate for k, estimate in zip(drawn, ceiling, strict=True)}
     config = {"n": n, "facts": list(facts)}
     return result_about(loaded, "distributions", tier, seed, config, values, curves)
 
@@ -65,7 +65,3 @@ def possible(name: str, facts: Sequence[int], world: World) -> list[int]:
     if reasons and not found:
         raise reasons[-1]
     return found
-
-
-def _ceiling_credit(sequences: Sequences, query: Query) -> np.ndarray:
-    return credit(posterior(sequences.prompts, sequences.world, query), sequences.answers)

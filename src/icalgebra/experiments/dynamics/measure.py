@@ -97,7 +97,7 @@ def _check_comparable(histories: Sequence[TrainingHistory]) -> None:
 
 
 def _onsets(history: TrainingHistory, seed: int) -> dict[str, Onset]:
-    """By skill; a small world cannot ask for all of them."""
+    """By skill; a small world may not have queries for all of them."""
     return {
         skill: onset(
             history.values[skill], _resampled(history, skill, seed), history.steps, BASELINES.get(skill, 0.0)

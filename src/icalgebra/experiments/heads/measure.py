@@ -83,12 +83,12 @@ def _ablations(
     sets["all"] = [(layer, head) for layer in range(config.n_layers) for head in range(config.n_heads)]
     control_at = {name: len(sets) + i for i, name in enumerate(controls)}
     donors = cache_last_token_batched(model, draw("train", n, "donors").prompts).z
-    # more than n: pairs() needs a corrupt partner with another query and another answer for every case
+    # more than n: pairs() needs a corrupt partner with another query and another answer for every query
     candidates = draw("holdout", 2 * n + 16, "corrupt")
     values: dict[str, Estimate] = {}
     for distribution in DISTRIBUTIONS:
-        asked = pairs(draw(distribution, n), candidates)
-        measured = ablation_effects(model, *asked, donors, [*sets.values(), *controls.values()])
+        paired = pairs(draw(distribution, n), candidates)
+        measured = ablation_effects(model, *paired, donors, [*sets.values(), *controls.values()])
         values[f"plain.{distribution}"] = accuracy_estimate(measured.plain)
         for i, name in enumerate(sets):
             values[f"necessary.{name}.{distribution}.mean"] = accuracy_estimate(measured.mean[:, i])

@@ -31,7 +31,7 @@ from icalgebra.interp.heads import (
 )
 from icalgebra.interp.last_token_cache import LastTokenCache, cache_last_token_batched
 from icalgebra.interp.lens import direct_logits, read_logits
-from icalgebra.interp.query_batch import QueryBatch, enough, with_false_identity
+from icalgebra.interp.query_batch import QueryBatch, at_least_two, with_false_identity
 from icalgebra.model.accuracy import accuracy_estimate
 from icalgebra.model.predict import RESUMED, chunks, rows_per_pass, top_variable
 from icalgebra.results import Curve, Result
@@ -51,13 +51,15 @@ def run(tier: str, seed: int, loaded: LoadedModel, n_pca: int, n_identity: int, 
     draw = query_sampler(loaded.world, n_facts, seed, "identity")
     values: Values = {}
     identity, base = draw("identity", 2 * n_identity), draw("holdout", 4 * n_steer + 64, "steer")
-    identity = enough(identity[identity.distinct][:n_identity], loaded.world, "an identity query of two variables")
+    identity = at_least_two(
+        identity[identity.distinct][:n_identity], loaded.world, "an identity query of two variables"
+    )
     base = base[base.distinct & ~base.is_identity][:n_steer]
-    base = enough(base, loaded.world, "a query of two variables without the identity")
+    base = at_least_two(base, loaded.world, "a query of two variables without the identity")
     holdout = draw("holdout", n_pca, "pca")
     # Without one of the two kinds there are no two clusters to separate.
     for part, what in ((holdout.is_identity, "an identity query"), (~holdout.is_identity, "another than identity")):
-        enough(holdout[part], loaded.world, what)
+        at_least_two(holdout[part], loaded.world, what)
     found = _structure(loaded, holdout, cache_last_token_batched(loaded.model, holdout.prompts), seed, values)
     heads = _heads(loaded, identity, values)
     steered = _steering(loaded, base, found["direction"], found["distance"], seed, values)
@@ -76,10 +78,10 @@ def run(tier: str, seed: int, loaded: LoadedModel, n_pca: int, n_identity: int, 
 
 
 def _structure(
-    loaded: LoadedModel, cases: QueryBatch, run: LastTokenCache, seed: int, values: Values
+    loaded: LoadedModel, queries: QueryBatch, run: LastTokenCache, seed: int, values: Values
 ) -> dict[str, Any]:
     """The first principal component of every layer's attention output; the final one by group, and as a scatter."""
-    labels = cases.is_identity
+    labels = queries.is_identity
     for layer in range(loaded.model.config.n_layers):
         first, scores = _principal_scores(run.attn_out[:, layer], labels)
         values[f"pc1.layer.{layer}"] = balanced_accuracy(scores[:, 0], labels)
@@ -87,13 +89,13 @@ def _structure(
     clusters = separation(scores[:, 0], labels)
     values |= {
         "pc1.balanced_accuracy": balanced_accuracy(scores[:, 0], labels),
-        "pc1.explained": point_estimate(float(first.explained[0]), len(cases)),
+        "pc1.explained": point_estimate(float(first.explained[0]), len(queries)),
         "pc1.random_direction": _random_separation(run.attn_out[:, -1], labels, seed),
     }
-    values |= _by_group(scores[:, 0], cases, clusters.threshold)
-    values["pc1.distance"] = point_estimate(clusters.distance, len(cases))
+    values |= _by_group(scores[:, 0], queries, clusters.threshold)
+    values["pc1.distance"] = point_estimate(clusters.distance, len(queries))
     scatter = {"points": scores[:N_POINTS].round(3).tolist(), "identity": labels[:N_POINTS].tolist(),
-               "structure": cases.structure[:N_POINTS].tolist()}  # fmt: skip
+               "structure": queries.structure[:N_POINTS].tolist()}  # fmt: skip
     return {"direction": first.directions[0], "distance": clusters.distance, "scatter": scatter}
 
 
@@ -116,11 +118,11 @@ def balanced_accuracy(scores: np.ndarray, labels: np.ndarray, threshold: float |
     return Estimate(value, max(0.0, value - half), min(1.0, value + half), len(labels))
 
 
-def _by_group(scores: np.ndarray, cases: QueryBatch, threshold: float) -> Values:
+def _by_group(scores: np.ndarray, queries: QueryBatch, threshold: float) -> Values:
     """With one threshold for all groups, to show whether the separation depends on the group."""
-    names = [str(name) for name in np.unique(cases.structure)]
-    rows = {name: cases.structure == name for name in names}
-    found = {f"pc1.group.{name}": balanced_accuracy(scores[rows[name]], cases.is_identity[rows[name]], threshold)
+    names = [str(name) for name in np.unique(queries.structure)]
+    rows = {name: queries.structure == name for name in names}
+    found = {f"pc1.group.{name}": balanced_accuracy(scores[rows[name]], queries.is_identity[rows[name]], threshold)
              for name in names}  # fmt: skip
     return {name: estimate for name, estimate in found.items() if estimate.n}
 
@@ -139,10 +141,10 @@ def _random_separation(outputs: Tensor, labels: np.ndarray, seed: int) -> Estima
 # --- I2: query promotion and identity demotion ------------------------------------------------------------------------
 
 
-def _heads(loaded: LoadedModel, cases: QueryBatch, values: Values) -> dict[str, Any]:
-    run = cache_last_token_batched(loaded.model, cases.prompts, pattern=True)
+def _heads(loaded: LoadedModel, queries: QueryBatch, values: Values) -> dict[str, Any]:
+    run = cache_last_token_batched(loaded.model, queries.prompts, pattern=True)
     assert run.pattern is not None
-    promotion, demotion = query_promotion(loaded.model, run, cases), identity_demotion(loaded.model, run, cases)
+    promotion, demotion = query_promotion(loaded.model, run, queries), identity_demotion(loaded.model, run, queries)
     last = promotion.scores[-1]
     best_last = (len(promotion.scores) - 1, max(range(len(last)), key=lambda head: last[head].value))
     promoter = promotion.best
@@ -151,34 +153,34 @@ def _heads(loaded: LoadedModel, cases: QueryBatch, values: Values) -> dict[str, 
     values |= {
         "query_promotion.best": promotion.score(promoter),
         "query_promotion.best_in_last_layer": promotion.score(best_last),
-        "query_promotion.whole_last_attention": accuracy_estimate(promotes_query(whole, cases).cpu().numpy()),
-        "identity_demotion.whole_last_attention": accuracy_estimate(demotes_identity(whole, cases).cpu().numpy()),
+        "query_promotion.whole_last_attention": accuracy_estimate(promotes_query(whole, queries).cpu().numpy()),
+        "identity_demotion.whole_last_attention": accuracy_estimate(demotes_identity(whole, queries).cpu().numpy()),
     }
-    values["query_promotion_head"] = boolean_estimate(promotion.score(promoter).value > MOST, len(cases))
+    values["query_promotion_head"] = boolean_estimate(promotion.score(promoter).value > MOST, len(queries))
     for demoter in demoters:
-        values |= _demoting(demotion.score(demoter), run.pattern[:, demoter[0], demoter[1]], cases)
+        values |= _demoting(demotion.score(demoter), run.pattern[:, demoter[0], demoter[1]], queries)
     return {
         "promotion": promotion.table(),
         "demotion": demotion.table(),
         "promoter": head_name(promoter),
         "demoter": head_name(demoters[0]) if demoters else None,
-        "bars": _bars(loaded, run, cases, [promoter, *demoters]),
+        "bars": _bars(loaded, run, queries, [promoter, *demoters]),
         "spread": {"promotion": _names(promotion), "demotion": _names(demotion)},
     }
 
 
-def _demoting(score: Estimate, pattern: Tensor, cases: QueryBatch) -> Values:
+def _demoting(score: Estimate, pattern: Tensor, queries: QueryBatch) -> Values:
     """The demoting head, which is not the promoting one, and its attention to facts that contain the identity.
 
     The claim asks for both: in `small` head 3.7 has the identity lowest in 60.5 %, with .1 % of its attention there.
     """
-    facts = relations(cases)["identity"]
+    facts = relations(queries)["identity"]
     attention = mean(attention_mass(pattern, facts).cpu().numpy())
     return {
         "identity_demotion.best": score,
         "identity_demotion.attention": attention,
         "identity_demotion.facts": mean(facts[:, :-1].mean(1)),
-        "identity_demotion_head": boolean_estimate(score.value > MOST and attention.value > MOST, len(cases)),
+        "identity_demotion_head": boolean_estimate(score.value > MOST and attention.value > MOST, len(queries)),
     }
 
 
@@ -187,7 +189,7 @@ def _names(scores: RoleScores) -> list[str]:
 
 
 def _bars(
-    loaded: LoadedModel, run: LastTokenCache, cases: QueryBatch, heads: list[Head]
+    loaded: LoadedModel, run: LastTokenCache, queries: QueryBatch, heads: list[Head]
 ) -> dict[str, dict[str, float]]:
     """Mean direct logits (frozen norm, centred) of the answer's operand, the identity, its group and the rest.
 
@@ -195,19 +197,19 @@ def _bars(
     """
     direct = direct_logits(loaded.model, run)
     direct = direct - direct.mean(-1, keepdim=True)
-    rows, bars = np.arange(len(cases)), {}
-    operands = np.zeros_like(cases.members)
-    operands[rows, cases.left] = operands[rows, cases.right] = True
-    in_group = cases.members & ~operands
-    if not in_group.any() or cases.members.all():
+    rows, bars = np.arange(len(queries)), {}
+    operands = np.zeros_like(queries.members)
+    operands[rows, queries.left] = operands[rows, queries.right] = True
+    in_group = queries.members & ~operands
+    if not in_group.any() or queries.members.all():
         return {}
     for head in heads:
         logits = direct[:, head[0], head[1]].cpu().numpy()
         bars[head_name(head)] = {
-            "other operand (the answer)": float(logits[rows, cases.answer].mean()),
-            "identity": float(logits[rows, cases.identity].mean()),
+            "other operand (the answer)": float(logits[rows, queries.answer].mean()),
+            "identity": float(logits[rows, queries.identity].mean()),
             "rest of the group": float(logits[in_group].mean()),
-            "other variables": float(logits[~cases.members].mean()),
+            "other variables": float(logits[~queries.members].mean()),
         }
     return bars
 
@@ -222,7 +224,7 @@ def _steering(
     contexts = {"plain": base, "false_left": with_false_identity(base, "left", seed),
                 "false_right": with_false_identity(base, "right", seed)}  # fmt: skip
     amounts = sorted({RAW_DOSE, -RAW_DOSE, *(d * distance for d in DISTANCES)})
-    runs = {name: cache_last_token_batched(loaded.model, cases.prompts) for name, cases in contexts.items()}
+    runs = {name: cache_last_token_batched(loaded.model, queries.prompts) for name, queries in contexts.items()}
     logits = {name: _steered(loaded, run, doses(direction, amounts)) for name, run in runs.items()}
     random = random_directions(direction, N_RANDOM, seed)
     control = {size: _steered(loaded, runs["plain"], size * random) for size in (RAW_DOSE, distance)}

@@ -29,9 +29,9 @@ from icalgebra.experiments.shared.sweep_tables import (
     plateau_end,
     reached,
     read_in_bf16,
+    run_summary,
     skills_of,
     steps_to,
-    told,
     world_of,
 )
 from icalgebra.language.vocabulary import FACT_LENGTH
@@ -58,12 +58,12 @@ def run(tier: str, seed: int, runs: Runs, n: int) -> Result:
         "measured": [f"{p:g}" for p in by_mix],
         "missing": [f"{p:g}" for p in PUBLISHED if p not in by_mix],
         "never_90": [f"{p:g}" for p, found in by_mix.items() if steps_to(found) == float("inf")],
-        "runs": [told(row) for found in by_mix.values() for row in found],
+        "runs": [run_summary(row) for found in by_mix.values() for row in found],
         "one_recipe": one_recipe(rows),
         "devices": devices(rows),
         "in_bf16": [f"{p:g}" for p, found in by_mix.items() if read_in_bf16(found)],
     }
-    recipes = [{"p_mix": row["config"]["p_mix"], **told(row)["recipe"]} for row in rows]
+    recipes = [{"p_mix": row["config"]["p_mix"], **run_summary(row)["recipe"]} for row in rows]
     config = {"n": n, "recipes": recipes, "world": world_of(rows, "p_mix")}
     command = reproduce_command("mixing", tier, seed, runs.given)
     return Result("mixing", tier, runs.name, seed, config, command, values, {}, details)
@@ -98,9 +98,9 @@ def _comparisons(by_mix: dict[float, list[Row]], values: dict[str, Estimate]) ->
         slower = [later(steps_to(by_mix[0.0]), steps_to(by_mix[p])) for p in by_mix if p > 0]
         if None not in slower:
             found["zero_is_slowest"] = boolean_estimate(all(slower), n)
-    asked = [values[key] for p in sorted(by_mix) if (key := f"p{p:g}.p7.holdout") in values]
-    if len(asked) == len(PUBLISHED):
-        found["more_is_better"] = boolean_estimate(all(b.high >= a.low for a, b in pairwise(asked)), n)
+    accuracies = [values[key] for p in sorted(by_mix) if (key := f"p{p:g}.p7.holdout") in values]
+    if len(accuracies) == len(PUBLISHED):
+        found["more_is_better"] = boolean_estimate(all(b.high >= a.low for a, b in pairwise(accuracies)), n)
     if {"p0.p7.holdout", "p1.p7.holdout"} <= set(values):
         gain = difference(values["p1.p7.holdout"], values["p0.p7.holdout"])
         found |= {"one_beats_zero": boolean_estimate(gain.low > 0, gain.n), "one_over_zero": gain}

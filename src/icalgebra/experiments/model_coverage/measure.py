@@ -12,7 +12,7 @@ import numpy as np
 
 from icalgebra.data.distributions import sample
 from icalgebra.experiments.shared.loaded_model import LoadedModel, result_about
-from icalgebra.experiments.shared.predictor_comparison import Answers, ask
+from icalgebra.experiments.shared.predictor_comparison import PredictorHits, compare_predictors
 from icalgebra.language.sequences import Sequences
 from icalgebra.language.vocabulary import FACT_LENGTH
 from icalgebra.oracle import ceiling_hits, explain_entailed
@@ -33,7 +33,7 @@ def run(tier: str, seed: int, loaded: LoadedModel, n_train: int, n_holdout: int)
     details: dict[str, Any] = {}
     for kind, n in (("train", n_train), ("holdout", n_holdout)):
         sequences = sample(kind, n, max(facts), seed, loaded.world, stream=f"model_coverage/{kind}")
-        answers = ask(loaded, sequences, facts)
+        answers = compare_predictors(loaded, sequences, facts)
         values |= {f"{kind}.{key}": estimate for key, estimate in summary(answers).items()}
         curves |= _curves(kind, answers, sequences)
         if kind == "train":
@@ -46,7 +46,7 @@ def run(tier: str, seed: int, loaded: LoadedModel, n_train: int, n_holdout: int)
     return result_about(loaded, "model_coverage", tier, seed, config, values, curves, details)
 
 
-def summary(answers: Answers) -> dict[str, Estimate]:
+def summary(answers: PredictorHits) -> dict[str, Estimate]:
     model, solved, entailed = answers.model, answers.solvers, answers.kinds == "entailed"
     unexplained, unsolved = model & ~solved, ~solved
     few = np.broadcast_to(np.array(answers.facts) - 1 < FEW, model.shape)
@@ -70,13 +70,13 @@ def summary(answers: Answers) -> dict[str, Estimate]:
     }
 
 
-def over_any_copy(answers: Answers, sequences: Sequences) -> Estimate:
+def over_any_copy(answers: PredictorHits, sequences: Sequences) -> Estimate:
     """The model above the mechanisms as the paper counts them: a commutative copy counts whatever its answer."""
     counted = coverage(sequences.tokens, "every", sequences.world.n_variables, commute_any=True).hits("total")
     return mean((answers.model.astype(float) - counted).mean(axis=1))
 
 
-def _curves(kind: str, answers: Answers, sequences: Sequences) -> dict[str, Curve]:
+def _curves(kind: str, answers: PredictorHits, sequences: Sequences) -> dict[str, Curve]:
     """By facts of context, as in the coverage figures: model, ceiling, and the share each mechanism adds."""
     sizes = [k - 1 for k in answers.facts]
     covered = coverage(sequences.tokens, KINDS[kind], sequences.world.n_variables)  # type: ignore[arg-type]
@@ -87,7 +87,7 @@ def _curves(kind: str, answers: Answers, sequences: Sequences) -> dict[str, Curv
     return curves
 
 
-def examples(answers: Answers, sequences: Sequences) -> list[dict[str, Any]]:
+def examples(answers: PredictorHits, sequences: Sequences) -> list[dict[str, Any]]:
     """Entailed queries that the model answers and none of the five does, with the facts that force the answer.
 
     At most one per sequence, with its shortest context; the shortest of all come first.

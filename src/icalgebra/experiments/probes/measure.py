@@ -99,24 +99,24 @@ def _tokens(loaded: LoadedModel, distribution: str, n: int, n_facts: int, seed: 
 
 def _accuracies(name: str, probes: Probes, test: Labelled) -> Values:
     """Accuracy on a probe's own variable and on others, and of always giving a variable's more common answer."""
-    right = probes.right(*test)
-    own, others = np.diagonal(right, axis1=1, axis2=2), ~np.eye(right.shape[1], dtype=bool)
-    commoner = test[1].mean(0) > 0.5
+    correct = probes.correct(*test)
+    own, others = np.diagonal(correct, axis1=1, axis2=2), ~np.eye(correct.shape[1], dtype=bool)
+    majority = test[1].mean(0) > 0.5
     return {
         f"{name}.accuracy": mean(own.mean(1)),
         f"{name}.balanced": _balanced(probes, test),
-        f"{name}.other_variables": mean(right[:, others].mean(1)),
-        f"{name}.commoner_answer": mean((test[1] == commoner).mean(1)),
+        f"{name}.other_variables": mean(correct[:, others].mean(1)),
+        f"{name}.commoner_answer": mean((test[1] == majority).mean(1)),
     }
 
 
 def _balanced(probes: Probes, test: Labelled) -> Estimate:
     """Members and non-members have equal weight: no information gives 50 %. The interval is over variables."""
-    says, members = probes.says(test[0]), test[1]
+    predicted, members = probes.predict(test[0]), test[1]
     # A variable that is always, or never, a member has no accuracy on the other side.
     usable = members.any(0) & ~members.all(0)
-    inside = (says & members).sum(0)[usable] / members.sum(0)[usable]
-    outside = (~says & ~members).sum(0)[usable] / (~members).sum(0)[usable]
+    inside = (predicted & members).sum(0)[usable] / members.sum(0)[usable]
+    outside = (~predicted & ~members).sum(0)[usable] / (~members).sum(0)[usable]
     return mean((inside + outside) / 2)
 
 
@@ -132,8 +132,8 @@ def _controls(name: str, kind: str, data: dict[str, Labelled], spaces: dict[str,
     }
     values = {}
     for place, bases in elsewhere.items():
-        rights = [train_probes(*data["train"], basis).right(*data["test"]) for basis in bases]
-        own = np.mean([np.diagonal(right, axis1=1, axis2=2).mean(1) for right in rights], axis=0)
+        found = [train_probes(*data["train"], basis).correct(*data["test"]) for basis in bases]
+        own = np.mean([np.diagonal(correct, axis1=1, axis2=2).mean(1) for correct in found], axis=0)
         values[f"{name}.{place}"] = mean(own)
     return values
 
@@ -159,7 +159,7 @@ def _reserved(loaded: LoadedModel, kind: str, probes: Probes, test: Labelled) ->
     place = loaded.world.reserved_id
     if place < 0:  # this world reserves none
         return {}
-    own = np.diagonal(probes.right(*test), axis1=1, axis2=2)
+    own = np.diagonal(probes.correct(*test), axis1=1, axis2=2)
     others = np.delete(own, place, axis=1)
     among = np.delete(_cosines(loaded, probes)[1][place], place)
     return {
@@ -174,7 +174,7 @@ def _matrices(loaded: LoadedModel, probes: Probes, test: Labelled) -> dict[str, 
     """For the figures: variables in rows, probes in columns."""
     to_unembedding, among = _cosines(loaded, probes)
     return {
-        "accuracy": probes.right(*test).mean(0).tolist(),
+        "accuracy": probes.correct(*test).mean(0).tolist(),
         "unembedding": to_unembedding.tolist(),
         "probes": among.tolist(),
     }

@@ -1,4 +1,4 @@
-"""Values that are not one sample's: a computed number, a predicate for claims that say yes, several seeds together."""
+"""Estimates that are not of one sample: a computed number, a yes or no for claims, the mean over seeds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def point_estimate(value: float, n: int) -> Estimate:
 
 
 def boolean_estimate(condition: bool, n: int) -> Estimate:
-    """A yes or no as 1 or 0, with the number of observations it was read from."""
+    """A yes or no as 1 or 0, with the number of observations behind it."""
     return point_estimate(float(condition), n)
 
 

@@ -1,4 +1,4 @@
-"""What an experiment is about: a model, with its world, length, name and hash; or finished runs."""
+"""The input of an experiment: a model with its world, length, name and hash, or finished training runs."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from icalgebra.train.run import RunFolder
 
 @dataclass(frozen=True, eq=False)
 class LoadedModel:
-    """`name` is the folder its results go to: the preset's for a shipped model, the run folder's otherwise.
+    """`name` is the folder for its results: the preset's name for a shipped model, else the run folder's.
 
-    `source` is what the user gave; without one the model is taken for a run of that name.
+    `source` is what the user gave; an empty one means a run of that name.
     """
 
     name: str
     model: Transformer
     config: TrainConfig
-    metrics: list[dict[str, Any]] = field(default_factory=list)  # of its training, where they are known
-    checkpoints: list[Path] = field(default_factory=list)  # all checkpoints, of a run folder alone
+    metrics: list[dict[str, Any]] = field(default_factory=list)  # of its training, if available
+    checkpoints: list[Path] = field(default_factory=list)  # all of them, for a run folder only
     source: str = ""
 
     @property
@@ -44,12 +44,12 @@ class LoadedModel:
         return self.config.world
 
     def facts(self, wanted: int) -> int:
-        """So many facts a sequence, but no more than it was trained on."""
+        """The wanted number of facts per sequence, but no more than the model was trained on."""
         return min(wanted, self.config.n_facts)
 
     @property
     def given(self) -> str:
-        """Its source as a command may state it: results are committed and name no folder of one machine."""
+        """The source for the reproduce command. Results are committed, so it never names an absolute path."""
         if is_shipped(self.source or self.name):
             return self.source or self.name
         nearby = self.source and not Path(self.source).is_absolute()
@@ -83,7 +83,7 @@ def result_about(
     curves: dict[str, Curve] | None = None,
     details: dict[str, Any] | None = None,
 ) -> Result:
-    """The result of an experiment about a model; a share of nothing is not a measurement and is left out."""
+    """The result of an experiment about a model. Estimates without observations are left out."""
     values = {key: estimate for key, estimate in values.items() if estimate.n}
     command = reproduce_command(experiment, tier, seed, f"--model {loaded.given}")
     config = {**config, "world": loaded.world.to_dict()}
@@ -94,19 +94,19 @@ def result_about(
 
 @dataclass(frozen=True)
 class Runs:
-    """Run folders, or a sweep's folder or table, and where their checkpoints may be run."""
+    """Run folders, or a sweep's folder or table, and the device for their checkpoints."""
 
     sources: tuple[str, ...]
     device: str | torch.device = "cpu"
 
     @property
     def name(self) -> str:
-        """The folder its results go to: the run's or the sweep's own name."""
+        """The folder for their results: the run's or the sweep's own name."""
         return _run_name(self.sources[0])
 
     @property
     def given(self) -> str:
-        """Its sources as a command may state them: results are committed and name no folder of one machine."""
+        """The sources for the reproduce command. Results are committed, so it never names an absolute path."""
         places = [f"runs/{_run_name(source)}" if Path(source).is_absolute() else source for source in self.sources]
         return f"--runs {shlex.join(places)}"
 
@@ -117,10 +117,10 @@ def _run_name(source: str) -> str:
 
 
 def name_of(source: str | Path) -> str:
-    """A shipped model's or a folder's own name, points and all (p0.5 is not p0), or a file's without its ending."""
+    """A shipped model's name, a folder's name with its dots (p0.5 is not p0), or a file's without its suffix."""
     if is_shipped(str(source)):
         return str(source)
-    path = Path(os.path.abspath(source))  # for '.' and '..'; links keep the name they were given by
+    path = Path(os.path.abspath(source))  # for '.' and '..'; symbolic links keep their own name
     return path.stem if path.is_file() else path.name
 
 
@@ -129,7 +129,7 @@ def load_with_config(source: str = "small", device: str | torch.device = "cpu") 
     checkpoint = find_checkpoint(source)
     config = TrainConfig.from_dict(checkpoint.config)
     checkpoints = [] if is_shipped(source) else list(by_step(Path(source) / "checkpoints").values())
-    # metrics.jsonl stands beside a shipped model's weights, or in the run folder of a checkpoint.
+    # metrics.jsonl is beside a shipped model's weights, or in the run folder of a checkpoint.
     runs = [RunFolder(folder, config) for folder in (checkpoint.path, *checkpoint.path.parents[:2])]
     metrics = next((run.records() for run in runs if run.metrics.is_file()), [])
     return LoadedModel(name_of(source), checkpoint.model(device), config, metrics, checkpoints, source)

@@ -1,4 +1,4 @@
-"""Who answers what: the model, the five mechanisms together and the best possible guesser, on the same sequences."""
+"""The model, the five mechanisms together and the best possible predictor, compared on the same queries."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from icalgebra.solvers.coverage import coverage
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
-    """Arrays [n, len(facts)]: hits of model and mechanisms, the credit the best guesser wins, the kind of each query.
+class PredictorHits:
+    """Arrays [n, len(facts)]: hits of model and mechanisms, credit of the best predictor, kind of each query.
 
-    The guesser believes in the world the model was trained in, whatever the sequences are.
+    The prior of the best predictor is the world the model was trained in, whatever the sequences are.
     """
 
     facts: tuple[int, ...]
@@ -42,12 +42,12 @@ class Answers:
         return self.facts.index(k)
 
 
-def ask(loaded: LoadedModel, sequences: Sequences, facts: Sequence[int]) -> Answers:
-    """Put the queries to all three; of training sequences every fact is a query, of others the last one."""
-    columns = np.array(facts) - 2  # solvers and ceilings begin at one fact of context, which is k = 2
+def compare_predictors(loaded: LoadedModel, sequences: Sequences, facts: Sequence[int]) -> PredictorHits:
+    """Evaluate all three. In training sequences every fact is a query, in others only the last one."""
+    columns = np.array(facts) - 2  # column 0 of solvers and ceilings is one fact of context, which is k = 2
     solved = coverage(sequences.tokens, "every" if asks_every(sequences) else "last", loaded.world.n_variables)
-    ceiling = believed(sequences, loaded.world)
-    return Answers(
+    ceiling = ceiling_under_prior(sequences, loaded.world)
+    return PredictorHits(
         tuple(facts),
         hits_by_facts(loaded.model, sequences, facts),
         solved.hits("total")[:, columns],
@@ -56,19 +56,19 @@ def ask(loaded: LoadedModel, sequences: Sequences, facts: Sequence[int]) -> Answ
     )
 
 
-def believed(sequences: Sequences, world: World) -> Ceiling:
-    """The best guesses of one who believes in a world, for 1 … k−1 facts of context."""
+def ceiling_under_prior(sequences: Sequences, world: World) -> Ceiling:
+    """The best predictor whose prior is a world, for 1 … k−1 facts of context."""
     return ceiling_hits(sequences, "train" if asks_every(sequences) else "holdout", world=world)
 
 
-def within_reach(facts: Sequence[int], loaded: LoadedModel) -> tuple[int, ...]:
-    """The numbers of facts that the model's training length covers."""
+def within_training_length(facts: Sequence[int], loaded: LoadedModel) -> tuple[int, ...]:
+    """The numbers of facts up to the model's training length."""
     return tuple(k for k in facts if k <= loaded.config.n_facts)
 
 
-def some_within_reach(facts: Sequence[int], loaded: LoadedModel) -> tuple[int, ...]:
-    """The same where it takes one of them at least."""
-    found = within_reach(facts, loaded)
+def require_training_length(facts: Sequence[int], loaded: LoadedModel) -> tuple[int, ...]:
+    """The same; InputError if none is left."""
+    found = within_training_length(facts, loaded)
     if not found:
-        raise InputError(f"this asks for {min(facts)} facts or more, and {loaded.name} knows {loaded.config.n_facts}")
+        raise InputError(f"this needs {min(facts)} facts or more; {loaded.name} was trained on {loaded.config.n_facts}")
     return found

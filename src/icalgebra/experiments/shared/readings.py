@@ -1,14 +1,14 @@
-"""How a measured number reaches a sentence: through a Reading, never typed in and never worked out in a template.
+"""How a measured number reaches a sentence: through a Reading. Templates contain no numbers and no arithmetic.
 
-reading.py of an experiment has a frozen dataclass Reading, whose fields are what the words of its section use, and
-read(values) -> Reading. Thresholds and comparisons are there, under names.
+The reading.py of an experiment has a frozen dataclass Reading, whose fields are what its section prints, and
+read(values) -> Reading. Thresholds and comparisons are there and have names.
 
-    values.number("aie.copy.first", "")     a value of the result; without it the section cannot be written
-    values.optional("copy.slot.answer")     one that a model of another world or length may lack: 'not measured'
-    values.detail("effects", "copy")        what else the result holds
-    stated("K1.copy_best")                  what the paper states in a claim
+    values.number("aie.copy.first", "")     a value of the result; the section cannot be written without it
+    values.optional("copy.slot.answer")     one that models of other worlds or lengths may lack: 'not measured'
+    values.detail("effects", "copy")        an entry of the result's details
+    stated("K1.copy_best")                  the paper's number in a claim
 
-Values remembers what it was asked for in vain. What no result holds is a mistake in reading.py, and the page says so.
+Values records missing keys. A key that no result has is a mistake in reading.py, and the page reports it.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ ABSENT = Markup('<em class="absent">not measured</em>')
 
 
 class NotMeasuredError(Exception):
-    """A section asks for something this result does not hold."""
+    """A section needs something that this result does not have."""
 
 
 @dataclass(frozen=True)
 class Number:
-    """A measured value as the page writes it; the estimate keeps the result's own unit (shares are fractions)."""
+    """A measured value as the page prints it; the estimate keeps the result's own unit (shares are fractions)."""
 
     estimate: Estimate
     unit: str = "%"
 
     @staticmethod
     def exact(value: float, unit: str = "%") -> Number:
-        """A number that a table holds without its interval."""
+        """A number without an interval, as in a table."""
         return Number(Estimate(value, math.nan, math.nan, 1), unit)
 
     def __html__(self) -> str:
@@ -77,7 +77,7 @@ class Number:
 
 @dataclass(frozen=True)
 class NotMeasured:
-    """Stands for a number that is not there; false in a condition."""
+    """Placeholder for a missing number; false in a condition."""
 
     def __html__(self) -> str:
         return ABSENT
@@ -95,7 +95,7 @@ Shown = Number | NotMeasured
 
 @dataclass(frozen=True)
 class Stated:
-    """A number of the paper, with its unit."""
+    """A number from the paper, with its unit."""
 
     value: float
     unit: str = ""
@@ -113,11 +113,11 @@ def stated(claim_id: str) -> Stated:
 
 
 class Values:
-    """A result as readings use it."""
+    """Access to a result for readings."""
 
     def __init__(self, result: Result) -> None:
         self.result = result
-        self.missing: list[str] = []  # what was asked for and is not there
+        self.missing: list[str] = []  # keys that were requested and are not there
 
     @property
     def config(self) -> dict[str, Any]:
@@ -139,7 +139,7 @@ class Values:
         return Number(self.result.values[key], unit)
 
     def numbers(self, pattern: str, names: Iterable[object], unit: str = "%") -> dict[str, Number]:
-        """number() for every name put in the pattern's place {}: numbers("at.{}", (20, 50)) has '20' and '50'."""
+        """number() for every name in place of the pattern's {}: numbers("at.{}", (20, 50)) has '20' and '50'."""
         return {str(name): self.number(pattern.format(name), unit) for name in names}
 
     def optionals(self, pattern: str, names: Iterable[object], unit: str = "%") -> dict[str, Shown]:
@@ -163,7 +163,7 @@ class Values:
 
 
 def names_held(result: Result) -> set[str]:
-    """What Values can be asked for without asking in vain."""
+    """All keys that Values finds in a result."""
     held = {*result.values, *(f"curves.{name}" for name in result.curves)}
     places: list[tuple[str, Any]] = [("details", result.details)]
     while places:

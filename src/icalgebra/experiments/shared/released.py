@@ -1,4 +1,4 @@
-"""What is known of the paper's own model and released code and is stated in no claim."""
+"""Facts about the paper's own model and released code that are not part of a claim."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ POINTS = 25  # points of a training curve
 
 @dataclass(frozen=True)
 class Plan:
-    """How much of everything: pairs to fit on and fresh ones, steps, seeds, and the sizes and places of the sweep."""
+    """Sizes of the experiment: pairs to fit on and fresh ones, steps, seeds, and the sizes and sites of the sweep."""
 
     n: int
     n_test: int
@@ -37,19 +37,19 @@ class Plan:
     def for_model(
         loaded: LoadedModel, seed: int, sizes: Sequence[int], size: int, n_facts: int, **settings: Any
     ) -> Plan:
-        """No subspace larger than the space, no more facts than the model knows."""
+        """Subspaces no larger than d_model, and no more facts than the model was trained on."""
         d = loaded.model.config.d_model
         fitting = tuple(k for k in sizes if k <= d)
         return Plan(sizes=fitting, size=min(size, d), n_facts=loaded.facts(n_facts), seed=seed, **settings)
 
-    def of_seed(self, place: int) -> Plan:
-        """Other pairs and another start."""
-        return replace(self, seed=self.seed + 1000 * place)
+    def with_seed(self, index: int) -> Plan:
+        """The same plan with other pairs and another initialisation."""
+        return replace(self, seed=self.seed + 1000 * index)
 
 
 @dataclass(frozen=True)
 class Setting:
-    """Pairs of one kind: those to fit on, and fresh ones to judge by."""
+    """Pairs of one kind: those to fit on, and fresh ones to test on."""
 
     train: PairRuns
     test: PairRuns
@@ -61,7 +61,7 @@ def flag_name(identity: bool) -> str:
 
 
 def pairs_of(loaded: LoadedModel, kind: str, identity: bool, part: str, n: int, n_facts: int, seed: int) -> Pairs:
-    """Parts (train, test) are disjoint streams; with identity facts they are others than without them."""
+    """Parts (train, test) have disjoint random streams, and so do pairs with and without identity facts."""
     stream = f"subspaces/{part}/{flag_name(identity)}"
     return counterfactual_pairs(kind, n, n_facts, seed, loaded.world, identity=identity, stream=stream)
 

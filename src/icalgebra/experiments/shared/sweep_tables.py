@@ -1,4 +1,4 @@
-"""What experiments about sweeps share: finished rows of a table, several seeds of one setting, curves for figures."""
+"""Shared by experiments about sweeps: finished rows of a table, several seeds of one setting, curves for figures."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from icalgebra.sweep.table import read_table, run_curves
 from icalgebra.train.config import TrainConfig
 
 Row = dict[str, Any]
-# As values and the paper's table call them, and as evaluations do.
+# Name in values and in the paper's table -> name in evaluations.
 SKILLS = {"holdout": "holdout", **dict(zip(MECHANISMS, MECHANISMS)), "closure": "closure_top_k"}
 RECIPE = ("optimiser", "lr", "muon_lr", "steps", "schedule", "warmup", "batch_size", "n_facts", "precision", "residual",
           "float8")  # fmt: skip
-OWN_WORLD = ("final", "own")  # evaluations of the sweeps' descriptions that only ask more sequences
-LAST_SHARE = 0.1  # of the logged losses: their mean is the final one
+OWN_WORLD = ("final", "own")  # evaluations of a sweep that use the run's own world, with more sequences
+LAST_SHARE = 0.1  # of the logged losses: the final loss is their mean
 
 
 def finished_rows(runs: Runs) -> list[Row]:
-    """Of one table, or of several that are pieces of one sweep."""
+    """The finished rows of one table, or of several that are parts of one sweep."""
     rows = {row["id"]: row for source in runs.sources for row in _finished(Path(source))}
     if not rows:
         raise InputError(f"{runs.sources[0]}: no run of this sweep is done yet")
@@ -35,13 +35,13 @@ def finished_rows(runs: Runs) -> list[Row]:
 
 
 def _finished(table: Path) -> list[Row]:
-    """Their configs in full: a field that was added since has its default."""
+    """With complete configs: fields that were added since have their defaults."""
     done = [row for row in read_table(table)["runs"] if row["done"]]
     return [{**row, "config": TrainConfig.from_dict(row["config"]).to_dict()} for row in done]
 
 
 def measured(row: Row, evaluation: str) -> dict[str, Estimate]:
-    """Skills of a finished model under a further evaluation; of its own world, its last running one will do."""
+    """Skills of a finished model in an evaluation; for its own world, the last one during training is the fallback."""
     found = row["evaluations"].get(evaluation, row["final"] if evaluation in OWN_WORLD else {})
     return {key: Estimate(**found[name]) for key, name in SKILLS.items() if name in found}
 
@@ -59,9 +59,9 @@ def steps_to(rows: Sequence[Row], target: str = f"{LEARNED:g}") -> float | None:
 
 
 def plateau_end(rows: Sequence[Row]) -> float | None:
-    """The first evaluation with half of the hold-out queries right, the mean over seeds; infinite if one has none."""
-    courses = [row["course"]["holdout"] for row in rows]
-    found = [next((step for step, share in course if share >= PLATEAU_END), float("inf")) for course in courses]
+    """Step of the first evaluation at 50 % hold-out accuracy, the mean over seeds; infinite if a seed has none."""
+    histories = [row["course"]["holdout"] for row in rows]
+    found = [next((step for step, share in history if share >= PLATEAU_END), float("inf")) for history in histories]
     return sum(found) / len(found) if found else None
 
 
@@ -72,32 +72,32 @@ def reached(rows: Sequence[Row]) -> dict[str, Estimate]:
 
 
 def read_in_bf16(rows: Sequence[Row]) -> bool:
-    """Whether a run is from before logits were read out in fp32, which outcomes say since then.
+    """Whether a run was evaluated before logits were computed in fp32; newer outcomes say so.
 
-    In bf16 the best two are often equal, and a tie is wrong.
+    In bf16 the two highest logits are often equal, and a tie is wrong.
     """
     return any(row["config"]["precision"] == "bf16" and row.get("logits") != "fp32" for row in rows)
 
 
 def later(one: float | None, other: float | None) -> bool | None:
-    """Whether the first came later; None where a run is missing or neither came."""
+    """Whether the first step is later; None if a run is missing or neither got there."""
     if one is None or other is None or one == other == float("inf"):
         return None
     return one > other
 
 
 def final_loss(rows: Sequence[Row]) -> Estimate:
-    """The mean training loss over the last tenth of what was logged."""
-    return across_seeds([_final_loss(row["course"]["loss"]) for row in rows])
+    """The mean training loss over the last tenth of the logged values."""
+    by_seed = []
+    for row in rows:
+        loss = [value for _, value in row["course"]["loss"]]
+        last = max(2, round(LAST_SHARE * len(loss)))
+        by_seed.append(mean(np.array(loss[-last:])))
+    return across_seeds(by_seed)
 
 
-def _final_loss(loss: list[list[float]]) -> Estimate:
-    last = max(2, round(LAST_SHARE * len(loss)))
-    return mean(np.array([value for _, value in loss[-last:]]))
-
-
-def told(row: Row) -> dict[str, Any]:
-    """One run for tables and figures: what it was, how long it took, and its course."""
+def run_summary(row: Row) -> dict[str, Any]:
+    """One run for tables and figures: its shape and recipe, its duration, and its curves."""
     config = row["config"]
     curves = run_curves(row["name"], row["course"], config["eval_n"])
     shape = {key: config[key] for key in ("n_layers", "n_heads", "d_model", "p_mix", "seed")}
@@ -112,14 +112,14 @@ def told(row: Row) -> dict[str, Any]:
 
 
 def world_of(rows: Sequence[Row], varied: str = "") -> dict[str, Any]:
-    """The world of all runs, without what the sweep varies; a list where they differ in something else."""
+    """The world of all runs without the swept field; other fields in which they differ are lists."""
     worlds = [TrainConfig.from_dict(row["config"]).world.to_dict() for row in rows]
     found = {key: [world[key] for world in worlds] for key in worlds[0] if key != varied}
     return {key: values[0] if all(value == values[0] for value in values) else values for key, values in found.items()}
 
 
 def devices(rows: Sequence[Row]) -> list[str]:
-    """Where the runs were trained, as far as their tables say."""
+    """The devices that the runs were trained on, if their tables name them."""
     return sorted({row["clock"]["device"] for row in rows if "device" in row["clock"]})
 
 

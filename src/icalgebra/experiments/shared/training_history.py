@@ -25,7 +25,7 @@ Scores = dict[str, RoleScores]
 class RoleHistory:
     """One role through training."""
 
-    head: str  # the one with the highest score at the end
+    head: str  # with the highest score at the last checkpoint
     own: Curve  # its score
     best: Curve  # the highest score of any head, at each step
     heads: list[str]  # which head that was
@@ -87,7 +87,7 @@ def load_training_history(
 
 @torch.no_grad()
 def measured_roles(model: Transformer, config: TrainConfig, n: int, n_facts: int, seed: int) -> Scores:
-    """The scores of all roles; none in a world that lacks the queries they need."""
+    """The scores of all roles; empty in a world without the queries they need."""
     was_training = model.training
     model.eval()
     try:

@@ -108,8 +108,8 @@ def _accuracy(loaded: LoadedModel, kind: str, identity: bool, setting: Setting, 
     All pairs of a seed share one fit, so the interval over seeds spans the intervals of all of them.
     """
     reached = [_hits(loaded, setting.test, basis)]
-    for place in range(1, plan.n_seeds):
-        other = plan.of_seed(place)
+    for index in range(1, plan.n_seeds):
+        other = plan.with_seed(index)
         again = prepare(loaded, kind, identity, other)
         reached.append(_hits(loaded, again.test, main_fit(loaded, again, other).basis(plan.size)))
     name, by_seed = f"{kind}.{flag_name(identity)}", [accuracy_estimate(hit) for hit in reached]

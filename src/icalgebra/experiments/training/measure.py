@@ -25,7 +25,7 @@ def run(tier: str, seed: int, loaded: LoadedModel, n: int) -> Result:
     """n: fresh sequences for the final accuracy, since the run's own evaluations are small (eval_n)."""
     records = [record for record in loaded.metrics if record["kind"] == "evaluation"]
     if not records:
-        raise InputError(f"{loaded.name} comes without the metrics of its training; give its run folder")
+        raise InputError(f"{loaded.name} has no training metrics; give its run folder")
     eval_n = loaded.config.eval_n
     curves = {name: _share_curve(records, name, eval_n) for name in SHARES if name in records[-1]}
     curves |= {name: _loss_curve(records, name, eval_n) for name in LOSSES}

@@ -18,7 +18,13 @@ import numpy as np
 from icalgebra.algebra.structures import all_groups, structure
 from icalgebra.data.distributions import sample
 from icalgebra.experiments.shared.loaded_model import LoadedModel, result_about
-from icalgebra.experiments.shared.predictor_comparison import Answers, ask, believed, some_within_reach, within_reach
+from icalgebra.experiments.shared.predictor_comparison import (
+    PredictorHits,
+    ceiling_under_prior,
+    compare_predictors,
+    require_training_length,
+    within_training_length,
+)
 from icalgebra.language.sequences import Sequences
 from icalgebra.language.vocabulary import MECHANISMS
 from icalgebra.language.world import World
@@ -49,17 +55,17 @@ def run(
     groups: tuple[str, ...] | None = None,
 ) -> Result:
     """groups: names to evaluate, by default all that the alphabet holds; n_large: sequences for the slow ceilings."""
-    facts = some_within_reach(facts, loaded)
-    asked = structures_asked(loaded.world, n_tables, groups)
+    facts = require_training_length(facts, loaded)
+    evaluated = structures_to_evaluate(loaded.world, n_tables, groups)
     values: dict[str, Estimate] = {}
     curves: dict[str, Curve] = {}
     model_hits: dict[str, np.ndarray] = {}
-    details: dict[str, Any] = {"structures": {name: list(tables) for name, tables in asked.items()}, "by_table": {}}
-    for name, tables in asked.items():
+    details: dict[str, Any] = {"structures": {name: list(tables) for name, tables in evaluated.items()}, "by_table": {}}
+    for name, tables in evaluated.items():
         world = replace(loaded.world, structures=tables, p_mix=0.0, d2=False)
         for kind in KINDS:
             sequences = sample(kind, n, max(facts), seed, world, stream=f"unseen/{name}/{kind}")
-            answers = ask(loaded, sequences, facts)
+            answers = compare_predictors(loaded, sequences, facts)
             model_hits[f"{kind}.{name}"] = answers.model
             curves |= answers.curves(f"{kind}.{name}")
             values |= _values(f"{kind}.{name}", answers)
@@ -67,9 +73,9 @@ def run(
                 wider = _wider_ceiling(loaded.world, sequences, tables, n_large, facts)
                 curves |= {f"wider.holdout.{name}": wider} if wider else {}
                 details["by_table"] |= {name: _by_table(answers, sequences)} if name in CLASSES else {}
-    values |= _together(model_hits, facts)
-    values |= _cancellation(loaded, n, n_tables, within_reach(cancel_facts, loaded), seed)
-    curves = {key: curve if _is_drawn(key, asked) else curve.at(SHOWN) for key, curve in curves.items()}
+    values |= _pooled_groups(model_hits, facts)
+    values |= _cancellation(loaded, n, n_tables, within_training_length(cancel_facts, loaded), seed)
+    curves = {key: curve if _is_drawn(key, evaluated) else curve.at(SHOWN) for key, curve in curves.items()}
     config = {
         "n": n,
         "n_large": n_large,
@@ -80,12 +86,12 @@ def run(
     return result_about(loaded, "unseen_structures", tier, seed, config, values, curves, details)
 
 
-def _is_drawn(key: str, asked: dict[str, tuple[str, ...]]) -> bool:
+def _is_drawn(key: str, evaluated: dict[str, tuple[str, ...]]) -> bool:
     """Curves of order 8 are drawn at every k. Those of thirty others would be megabytes that nothing shows."""
-    return structure(asked[key.split(".")[-1]][0]).order == ORDER
+    return structure(evaluated[key.split(".")[-1]][0]).order == ORDER
 
 
-def structures_asked(world: World, n_tables: int, groups: Iterable[str] | None) -> dict[str, tuple[str, ...]]:
+def structures_to_evaluate(world: World, n_tables: int, groups: Iterable[str] | None) -> dict[str, tuple[str, ...]]:
     """Name -> structures, one of which is drawn for every sequence: unseen groups, two controls, classes of tables."""
     seen = {"C2xC2" if s.name == "D2" else s.name for s in world.pool}  # one group with two names
     unseen = [s.name for s in all_groups() if s.name not in seen and 1 < s.order <= world.n_variables]
@@ -98,7 +104,7 @@ def _tables(family: str, n_tables: int) -> tuple[str, ...]:
     return tuple(f"{family}({ORDER},{seed})" for seed in range(n_tables))
 
 
-def _values(prefix: str, answers: Answers) -> dict[str, Estimate]:
+def _values(prefix: str, answers: PredictorHits) -> dict[str, Estimate]:
     shown = [k for k in SHOWN if k in answers.facts]
     values = {f"{prefix}.k{k}": accuracy_estimate(answers.model[:, answers.at(k)]) for k in shown}
     values |= {f"solvers.{prefix}.k{k}": accuracy_estimate(answers.solvers[:, answers.at(k)]) for k in shown}
@@ -117,16 +123,16 @@ def _wider_ceiling(
     chosen = sequences[:n_large] if large else sequences
     if not len(chosen):
         return None
-    return Curve.from_hits(believed(chosen, wider).hits[:, np.array(facts) - 2], facts)
+    return Curve.from_hits(ceiling_under_prior(chosen, wider).hits[:, np.array(facts) - 2], facts)
 
 
-def _by_table(answers: Answers, sequences: Sequences) -> dict[str, Any]:
+def _by_table(answers: PredictorHits, sequences: Sequences) -> dict[str, Any]:
     """Accuracy with all facts, by table: tables of one class can differ."""
     parts = by_slice(answers.model[:, -1], query_structures(sequences))
     return {name: estimate.to_dict() for name, estimate in parts.items()}
 
 
-def _together(model_hits: dict[str, np.ndarray], facts: tuple[int, ...]) -> dict[str, Estimate]:
+def _pooled_groups(model_hits: dict[str, np.ndarray], facts: tuple[int, ...]) -> dict[str, Estimate]:
     """The three unseen groups of order 8, pooled."""
     values: dict[str, Estimate] = {}
     for kind in KINDS:
