@@ -1,4 +1,4 @@
-"""The main findings: what is quoted equals the results, and every threshold decides what it says."""
+"""The main findings: quoted numbers equal the results, and every threshold decides what its comment says."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def result(experiment: str, model: str, values: dict[str, float], **parts: Any) 
 
 @pytest.fixture
 def read(tmp_path: Path) -> Read:
-    """The findings from some results alone."""
+    """The findings from these results only."""
 
     def read(*results: Result) -> Findings:
         for item in results:
@@ -64,7 +64,7 @@ def test_the_committed_results_support_every_finding(committed: Findings) -> Non
     assert "not measured" not in words(committed)
 
 
-def test_nothing_measured_is_nothing_found(read: Read) -> None:
+def test_without_results_there_are_no_findings(read: Read) -> None:
     found = read()
     assert not any(getattr(found, field.name) for field in fields(Findings))
     assert words(found) == '<ol class="findings"> </ol>'
@@ -264,7 +264,7 @@ def test_probes_need_a_control_where_random_subspaces_inform(read: Read, random:
 
 
 @pytest.mark.parametrize("effect, named", [(0.21, True), (0.19, False)])
-def test_only_a_copying_head_is_asked_what_it_reads(read: Read, effect: float, named: bool) -> None:
+def test_only_a_copying_head_is_reported_with_what_it_reads(read: Read, effect: float, named: bool) -> None:
     slots = {"aie.copy.first": effect, "copy.slot.answer": 0.02, "copy.slot.comma_behind": 0.8}
     heads = {"answer_heads": {"left": "3.4", "right": "3.4" if named else "3.5"}}
     measured = result("cancellation", "small", {"attention.left": 0.13}, details=heads)

@@ -1,4 +1,4 @@
-"""Claims, results and the page: rules judge rightly, files come back as they went, the page shows what was measured."""
+"""Claims, results and the page: verdicts follow the rules, files round-trip, the page shows what was measured."""
 
 import json
 import re
@@ -75,7 +75,7 @@ def test_every_claim_of_the_experiment_finds_its_value(small_coverage: Result) -
             assert item.measure(small_coverage) is not None, item.id
 
 
-def test_results_come_back_as_they_went(tmp_path: Path, small_coverage: Result) -> None:
+def test_results_round_trip(tmp_path: Path, small_coverage: Result) -> None:
     path = write_result(tmp_path, small_coverage)
     assert path == tmp_path / "quick" / "data" / "coverage.json"
     assert read_result(path).to_dict() == small_coverage.to_dict()
@@ -130,7 +130,7 @@ FIXED_IN_REASONS = {
 
 
 def test_reasons_hold_no_measured_number() -> None:
-    """They stand beside every model; a number there would be one model's, from no result."""
+    """They are shown beside every model; a number there would be one model's, and come from no result."""
     for claim in load_claims():
         own = numbers_in(f"{claim.text} {claim.published}")
         allowed = own | set(range(10)) | FIXED_IN_REASONS.keys()
@@ -145,7 +145,7 @@ def test_every_claim_that_differs_has_a_reason() -> None:
 
 @pytest.fixture
 def committed_page(tmp_path: Path, undrawn: None) -> str:
-    """What `icalgebra report` makes of the committed results, its drawings left empty."""
+    """The page that `icalgebra report` builds from the committed results, with empty drawings."""
     with pytest.raises(SystemExit) as ended:
         main(["report", "--results", str(ROOT / "results"), "--out", str(tmp_path)])
     assert ended.value.code == 0
@@ -154,12 +154,12 @@ def committed_page(tmp_path: Path, undrawn: None) -> str:
 
 @pytest.fixture(scope="module")
 def shown_page() -> str:
-    """The committed rendering; that its words are those of the results is a test below."""
+    """The committed page; a test below checks that its text is that of the committed results."""
     return (ROOT / "docs" / "report.html").read_text(encoding="utf-8")
 
 
 def test_the_page_of_the_committed_results(shown_page: str) -> None:
-    """Every section that has a result is there with its findings, in 4 MB, and asks for nothing outside."""
+    """Every section with a result is there with its findings, in less than 4 MB, and nothing is loaded from outside."""
     assert len(shown_page.encode()) < 4_000_000
     assert not re.search(r"(?:src|href)=\"(?!#|data:)", shown_page.replace('xlink:href="#', ""))
     for result in read_results(ROOT / "results"):
@@ -171,7 +171,7 @@ def test_the_page_of_the_committed_results(shown_page: str) -> None:
 
 
 def test_no_two_parts_of_the_page_have_one_name_and_every_drawing_has_words(shown_page: str) -> None:
-    """A name that stands in a folded section, too, would leave a drawing elsewhere without its parts."""
+    """An id that also occurs in a folded section would leave a drawing elsewhere without its parts."""
     names = re.findall(r'\bid="([^"]+)"', shown_page)
     assert len(names) == len(set(names)) > 100
     assert set(re.findall(r'(?:href="#|url\(#)([^")]+)', shown_page)) <= set(names)
@@ -187,7 +187,7 @@ def words_of(page: str) -> str:
 
 
 def test_the_committed_page_is_that_of_the_committed_results(committed_page: str, shown_page: str) -> None:
-    assert words_of(committed_page) == words_of(shown_page), "make it anew: icalgebra report --out docs"
+    assert words_of(committed_page) == words_of(shown_page), "rebuild it: icalgebra report --out docs"
     assert "was not asked everything" not in committed_page  # the words that stand in for a section's own
     assert committed_page.count("<svg") == shown_page.count("<svg")
 
@@ -246,15 +246,15 @@ def with_parts(**parts) -> Result:
 
 
 def test_settings_come_back_as_they_were_and_measurements_rounded(tmp_path: Path) -> None:
-    asked = {"lr": 1.5e-5, "training": {"muon_lr": 2.5e-6}, "eval_facts": (4,)}
-    details = {"runs": [{"config": asked, "recipe": asked, "loss": [1.23456789]}]}
-    back = read_result(write_result(tmp_path, with_parts(config=asked, details=details)))
-    unrounded = {**asked, "eval_facts": [4]}
+    settings = {"lr": 1.5e-5, "training": {"muon_lr": 2.5e-6}, "eval_facts": (4,)}
+    details = {"runs": [{"config": settings, "recipe": settings, "loss": [1.23456789]}]}
+    back = read_result(write_result(tmp_path, with_parts(config=settings, details=details)))
+    unrounded = {**settings, "eval_facts": [4]}
     assert back.config == unrounded
     assert back.details == {"runs": [{"config": unrounded, "recipe": unrounded, "loss": [1.23457]}]}
 
 
-def test_a_number_that_is_none_loses_nothing_else(tmp_path: Path) -> None:
+def test_a_value_that_is_not_a_number_affects_no_other(tmp_path: Path) -> None:
     nan, infinity = float("nan"), float("inf")
     values = {"no": Estimate(nan, 0.0, 1.0, 0), "one": Estimate(0.5, nan, nan, 1)}
     curves = {"c": Curve([1, 2], [0.1, nan], [0.0, nan], [0.2, infinity], [5, 0])}
@@ -262,7 +262,7 @@ def test_a_number_that_is_none_loses_nothing_else(tmp_path: Path) -> None:
     path = write_result(tmp_path, with_parts(values=values, curves=curves, details=details))
     back = read_result(path)
     assert back.details == {"far": None, "some": [1.0, None]}
-    assert list(back.values) == ["one"], "what is no number was not measured"
+    assert list(back.values) == ["one"], "a value that is not a number was not measured"
     assert back.values["one"].value == 0.5
     assert np.isnan([back.values["one"].low, back.curves["c"].y[1], back.curves["c"].high[1]]).all()
     written = json.loads(path.read_text())
@@ -272,7 +272,7 @@ def test_a_number_that_is_none_loses_nothing_else(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "change", [{"values": []}, {"values": {"x": 3}}, {"curves": 3}, {"curves": {"c": []}}, {"z": 1}]
 )
-def test_what_is_no_result_is_told_in_one_line(tmp_path: Path, change: dict) -> None:
+def test_a_malformed_result_gives_a_one_line_error(tmp_path: Path, change: dict) -> None:
     path = write_result(tmp_path, with_parts())
     path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
     with pytest.raises(InputError, match="is not a result file"):
@@ -298,12 +298,12 @@ def test_what_this_run_wrote_wins_then_the_newest(tmp_path: Path, small_coverage
     assert "this run, quick tier" in build_report(tmp_path, fresh, None, [path]).read_text()
 
 
-def test_foreign_json_is_not_ours_and_a_damaged_result_is_told(tmp_path: Path, small_coverage: Result) -> None:
+def test_foreign_json_is_ignored_and_a_damaged_result_is_an_error(tmp_path: Path, small_coverage: Result) -> None:
     write_result(tmp_path, stamped(small_coverage))
     for place in ("a/b/c.json", "quick/data/notes.json", "mine/data/coverage.json"):
         (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / place).write_text("[1, 2]")
-    assert [stored.result.experiment for stored in Store(None, tmp_path).all()] == ["coverage"]
+    assert [result.experiment for result in read_results(tmp_path, EXPERIMENTS)] == ["coverage"]
     (tmp_path / "quick" / "data" / "ceiling.json").write_text("[1, 2]")
     with pytest.raises(InputError, match=r"ceiling\.json"):
         Store(None, tmp_path)
@@ -324,8 +324,8 @@ def test_of_two_tiers_the_full_one_counts_but_another_models_does_not(tmp_path: 
         assert [item.counts for item in judged] == ([False, True] if same else [True])
 
 
-def test_runs_that_differ_in_their_seed_stand_in_one_table(tmp_path: Path, undrawn: None) -> None:
-    """They are no judged_models for the paper's claims and have no figures of their own."""
+def test_runs_that_differ_in_their_seed_share_one_table(tmp_path: Path, undrawn: None) -> None:
+    """They get no verdicts and no figures of their own."""
     shipped = read_result(ROOT / "results" / "full" / "small" / "heads.json")
     for model in ("small", "small-seed1"):
         write_result(tmp_path / "results", replace(shipped, model=model))
@@ -340,12 +340,12 @@ def stamped(result: Result, **changes: object) -> Result:
     return replace(result, **{"provenance": {"seconds": 1.0, "machine": "m", "commit": None}, **changes})
 
 
-def test_what_was_asked_for_is_shown_and_judged_whatever_its_name(tmp_path: Path, undrawn: None) -> None:
+def test_results_of_this_run_are_shown_and_judged_whatever_their_name(tmp_path: Path, undrawn: None) -> None:
     shipped = read_result(ROOT / "results" / "full" / "small" / "closure.json")
     write_result(tmp_path / "fresh", stamped(shipped, model="my-seed0", model_hash="mine"))
     html = build_report(tmp_path, tmp_path / "fresh", ROOT / "results").read_text()
     assert html.count("Model <code>my-seed0</code>") == 1
-    assert html.count("Model <code>sprint-seed0</code>") == 0  # committed: in tables of several models alone
+    assert html.count("Model <code>sprint-seed0</code>") == 0  # committed: only in tables of several models
     (claim,) = (item for item in load_claims() if item.id == "L1.top1")
     judged = Store(tmp_path / "fresh", ROOT / "results").judge(claim)
     assert [(item.model, item.origin) for item in judged if item.model == "my-seed0"] == [
@@ -357,33 +357,33 @@ OTHER = World(("C3", "C4"), n_variables=8).to_dict()
 
 
 @pytest.mark.parametrize(
-    "config, witness",
+    "config, judged",
     [
         ({"world": World().to_dict()}, True),
         ({"world": {**World().to_dict(), "structures": sorted(PAPER_STRUCTURES)}}, True),
         ({"training": PRESETS["fast"].to_dict()}, True),
         ({"world": OTHER}, False),
         ({"world": {**World().to_dict(), "p_mix": 0.3}}, False),
-        ({"world": {"structures": list(PAPER_STRUCTURES)}}, True),  # a sweep does not tell what it varies
+        ({"world": {"structures": list(PAPER_STRUCTURES)}}, True),  # a sweep does not say what it varies
         ({"world": {"structures": [["C3"], ["C4"]]}}, False),
         ({"training": PRESETS["tiny"].to_dict()}, False),
         ({}, True),  # data
     ],
 )
-def test_a_model_of_another_world_is_no_witness(tmp_path: Path, config: dict, witness: bool) -> None:
-    """Whatever it is called; and it comes last, also where it is called small."""
+def test_a_model_of_another_world_is_not_judged(tmp_path: Path, config: dict, judged: bool) -> None:
+    """Whatever its name; and it comes last, even if it is called small."""
     shipped = read_result(ROOT / "results" / "full" / "small" / "closure.json")
     for model, settings in (("tiny", {"world": World().to_dict()}), ("small", config)):
         write_result(tmp_path, replace(shipped, model=model, config=settings))
     store = Store(None, tmp_path)
     (claim,) = (item for item in load_claims() if item.id == "L1.top1")
-    assert [item.model for item in store.judge(claim)] == (["small", "tiny"] if witness else ["tiny"])
-    assert store.models("closure") == (["small", "tiny"] if witness else ["tiny", "small"])
-    assert Evidence(store.for_findings()).models("closure") == (["small", "tiny"] if witness else ["tiny"])
+    assert [item.model for item in store.judge(claim)] == (["small", "tiny"] if judged else ["tiny"])
+    assert store.models("closure") == (["small", "tiny"] if judged else ["tiny", "small"])
+    assert Evidence(store.for_findings()).models("closure") == (["small", "tiny"] if judged else ["tiny"])
 
 
-def test_words_stand_where_a_verdict_says_little(tmp_path: Path, undrawn: None) -> None:
-    """A false fact that misleads nobody, one head for two sides, a subspace that fails everywhere."""
+def test_the_text_explains_where_a_verdict_says_little(tmp_path: Path, undrawn: None) -> None:
+    """A false fact that misleads no model, one head for both sides, a subspace that fails everywhere."""
     for model, name in (("small", "identity"), ("fast", "cancellation"), ("fast", "subspaces")):
         write_result(tmp_path / "results", read_result(ROOT / "results" / "full" / model / f"{name}.json"))
     html = build_report(tmp_path, None, tmp_path / "results").read_text()
@@ -393,7 +393,7 @@ def test_words_stand_where_a_verdict_says_little(tmp_path: Path, undrawn: None) 
 
 @pytest.mark.parametrize("named", [False, True])
 def test_a_copying_head_that_the_effect_does_not_see_is_named(named: bool, tmp_path: Path, undrawn: None) -> None:
-    """Head 0.1 has the answer on top most often; in the second case the largest effect is elsewhere."""
+    """Head 0.1 most often has the answer as its top logit; in the second case another head has the largest effect."""
     shipped = read_result(ROOT / "results" / "full" / "small" / "copying.json")
     layers, heads = np.shape(shipped.details["effects"]["copy"])
     decode, effects = np.zeros((2, layers, heads))
@@ -411,7 +411,7 @@ def test_a_copying_head_that_the_effect_does_not_see_is_named(named: bool, tmp_p
 
 
 def test_the_findings_count_every_run(tmp_path: Path, undrawn: None) -> None:
-    """Runs without a place of their own, too; those that lack the value not."""
+    """Also runs without a section of their own, but not those that lack the value."""
     heads, copying = (
         read_result(ROOT / "results" / "full" / "small" / f"{name}.json") for name in ("heads", "copying")
     )
@@ -426,10 +426,10 @@ def test_the_findings_count_every_run(tmp_path: Path, undrawn: None) -> None:
     assert f"Over {runs} training runs, all of which copy" in html
 
 
-def test_a_rule_is_told_as_it_judges() -> None:
+def test_a_rule_is_described_as_it_judges() -> None:
     (magma,) = (claim for claim in load_claims() if claim.id == "B4.magma")
     above = Estimate(11.5, 7.8, 16.7, 200)
-    assert magma.verdict(above) == "reproduced"  # by its interval, and so says the rule
+    assert magma.verdict(above) == "reproduced"  # by its interval, as the rule states
     assert magma.rule_text == "the interval reaches 10 or less"
 
 
@@ -439,13 +439,13 @@ def test_reproduce_command_writes_results_and_page(
     monkeypatch.chdir(tmp_path)  # where no results are committed
     with pytest.raises(SystemExit) as ended:
         main(["reproduce", "--only", "coverage", "--out", str(tmp_path), "--json"])
-    told = json.loads(capsys.readouterr().out)
+    printed = json.loads(capsys.readouterr().out)
     assert ended.value.code == 0
-    assert Path(told["report"]).read_text().startswith("<!doctype html>")
+    assert Path(printed["report"]).read_text().startswith("<!doctype html>")
     assert read_result(tmp_path / "results" / "quick" / "data" / "coverage.json").values
 
 
-def test_one_experiment_that_cannot_be_asked_keeps_no_other_from_the_page(
+def test_an_experiment_that_cannot_run_does_not_stop_the_others(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, undrawn: None
 ) -> None:
     def refused(**_: object) -> Result:
@@ -459,9 +459,9 @@ def test_one_experiment_that_cannot_be_asked_keeps_no_other_from_the_page(
     with pytest.raises(SystemExit) as ended:
         main(["reproduce", "--out", str(tmp_path), "--json"])
     assert ended.value.code == 1
-    told = capsys.readouterr()
-    assert json.loads(told.out)["left_out"] == {"ceiling": "this world has none"}
-    assert "2/2 ceiling: left out: this world has none\n" in told.err
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["left_out"] == {"ceiling": "this world has none"}
+    assert "2/2 ceiling: left out: this world has none\n" in printed.err
     assert "this run, quick tier" in (tmp_path / "report.html").read_text()
     with pytest.raises(SystemExit) as ended:
         main(["reproduce", "--only", "ceiling", "--out", str(tmp_path)])

@@ -1,10 +1,11 @@
 """The report: results, claims and readings to one self-contained HTML page. It never touches a model.
 
-store.py      which result answers for an experiment: this run's, else the committed one; verdicts
-evidence.py   the best evidence about each model, for the findings
+store.py      which result is used for an experiment: this run's, else the committed one; verdicts
+evidence.py   the best result about each model, for the findings
 findings.py   the main findings; their numbers and thresholds are in findings_behaviour.py, findings_mechanisms.py and
               findings_training.py
 drawings.py   an experiment's figures as SVG
 page.py       puts the page together
-templates/    page, findings, methods, values (a result without words); sections are in the experiments' folders
+templates/    page, findings, methods, values (a plain list, for results that lack what a section quotes);
+              sections are in the experiments' folders
 """

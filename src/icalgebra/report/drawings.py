@@ -9,8 +9,8 @@ from icalgebra.results import Result
 
 
 def drawings(experiment: Experiment, result: Result) -> dict[str, Markup]:
-    """By the name of the function that draws it; its docstring is the text for those who cannot see it."""
-    from icalgebra.plotting import svg  # matplotlib is loaded when there is something to draw
+    """By the name of the drawing function, whose docstring becomes the text for screen readers."""
+    from icalgebra.plotting import svg  # here, so that matplotlib is loaded only to draw
 
     return {
         draw.__name__: Markup(svg(draw(result), f"{experiment.title} {draw.__doc__} Model: {result.model}."))

@@ -1,4 +1,4 @@
-"""The results behind the findings: the best evidence about each model, and all training runs together."""
+"""The results behind the findings: the best result about each model, and all training runs together."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Span:
-    """The least and the most of several numbers: '28 to 34'."""
+    """The smallest and the largest of several numbers: '28 to 34'."""
 
     least: Any
     most: Any
@@ -36,19 +36,21 @@ class Evidence:
     def of(self, experiment: str, model: str = "data") -> Values:
         stored = self._store.best(experiment, model)
         if stored is None:
-            raise InputError(f"the report asks for {experiment} of {model}, which has no result")
+            raise InputError(
+                f"the report needs {experiment} of {model}, which has no result; measure it with icalgebra reproduce"
+            )
         return Values(stored.result)
 
     def has(self, experiment: str, model: str = "data") -> bool:
         return self._store.best(experiment, model) is not None
 
     def models(self, *experiments: str) -> list[str]:
-        """Models of the paper's world that have results of all these experiments."""
+        """Models of the paper's world that have results for all these experiments."""
         first, *others = [self._store.judged_models(experiment) for experiment in experiments]
         return [model for model in first if all(model in found for found in others)]
 
     def each(self, experiment: str, read: Callable[[str, Values], T]) -> list[T]:
-        """read(model, values) for every model with this result; one that lacks what is asked for is left out."""
+        """read(model, values) for every model with this result; models without the values it reads are left out."""
         found = []
         for model in self.models(experiment):
             try:
@@ -58,6 +60,6 @@ class Evidence:
         return found
 
     def over_runs(self, experiment: str, *names: str) -> list[list[Estimate]]:
-        """These values of every training run that has them, also of runs without a section of their own."""
+        """These values for every training run that has them, including runs without a section of their own."""
         found = [self.of(experiment, model).result.values for model in self._store.models(experiment)]
         return [[values[name] for name in names] for values in found if all(name in values for name in names)]

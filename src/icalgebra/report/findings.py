@@ -58,7 +58,7 @@ def read_findings(evidence: Evidence) -> Findings:
 
 
 def _if_measured(read: Callable[[Evidence], T | None], evidence: Evidence) -> T | None:
-    """A result of another world or length may lack what a finding is about: then the finding is left out."""
+    """A result for another world or length may lack the values of a finding, which is then left out."""
     try:
         return read(evidence)
     except NotMeasuredError:

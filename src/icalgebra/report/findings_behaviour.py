@@ -9,11 +9,9 @@ from icalgebra.experiments.shared.readings import Number, Shown, Stated, Values,
 from icalgebra.report.evidence import Evidence
 
 FEW_FACTS = (20, 50)  # numbers of facts at which the ceiling is quoted
-MOSTLY = 0.5  # of the queries that the mechanisms leave
-SEMIGROUP_FACTS, SEMIGROUP_ORDER = (
-    200,
-    8,
-)  # where semigroups and unseen groups are compared, as in the paper's Figure 2c
+MOSTLY = 0.5  # of the queries that no mechanism answers
+# Where semigroups and unseen groups are compared, as in the paper's Figure 2c.
+SEMIGROUP_FACTS, SEMIGROUP_ORDER = 200, 8
 COVERAGE_ROWS = ("C1", "C2")  # the published areas under the coverage curves: training and hold-out sequences
 
 
@@ -31,7 +29,7 @@ class AtFacts:
 
 @dataclass(frozen=True)
 class Ceiling:
-    """The best possible hold-out accuracy, and how near models come to it."""
+    """The best possible hold-out accuracy, and how close models come to it."""
 
     n_context: int  # the AUC is a mean over 1 … n_context facts
     auc: Number
@@ -75,7 +73,7 @@ class BeyondMechanisms:
     """Queries whose answer follows from the facts though none of the five mechanisms gives it."""
 
     share: Number  # of all hold-out queries
-    mostly_entailed: bool  # most of what the mechanisms leave follows from the facts
+    mostly_entailed: bool  # most queries that no mechanism answers follow from the facts
     models: list[Unsolved]
     all_beat_guessing: bool
 

@@ -9,8 +9,8 @@ from icalgebra.experiments.shared import released
 from icalgebra.experiments.shared.readings import Number, Shown, Stated, Values, stated
 from icalgebra.report.evidence import Evidence, Span
 
-NO_COPYING_HEAD = 0.2  # an indirect effect below a fifth names no head
-SEVERAL_RUNS = 3  # fewer do not show how runs differ
+NO_COPYING_HEAD = 0.2  # a head with a smaller indirect effect is not called a copying head
+SEVERAL_RUNS = 3  # fewer do not show how much runs differ
 COPIES = 0.9  # accuracy on copyable queries above which a run is said to copy
 SEPARATES = 0.9  # balanced accuracy above which a direction is said to separate identity queries
 EXCHANGED = 0.9  # interchange accuracy above which a set is said to be exchanged, not only in part
@@ -32,11 +32,11 @@ class CopyingRuns:
     n: int
     all_copy: bool
     effects: Span
-    threshold: Stated  # an effect below it names no copying head
+    threshold: Stated  # a head with a smaller effect is not called a copying head
     n_unnamed: int  # runs in which no head reaches it
-    differ: bool  # some runs have a copying head by this measure, others none
+    differ: bool  # some runs have a copying head by this measure, others do not
     resampled: Span | None  # those runs' accuracy on copies with another sequence's outputs in their leading heads
-    heads_matter_still: bool  # at least one of them then fails to copy
+    heads_matter_still: bool  # at least one of those runs then fails to copy
 
 
 @dataclass(frozen=True)
@@ -85,11 +85,11 @@ def _copying_runs(evidence: Evidence) -> CopyingRuns | None:
 
 @dataclass(frozen=True)
 class IdentityDirection:
-    """A model and the first principal direction of its last attention output."""
+    """The first principal direction of a model's last attention output."""
 
     model: str
     separates: Number  # balanced accuracy of a threshold on it
-    steered: Number  # other queries moved along it: how often a query variable is answered
+    steered: Number  # how often other queries, steered along it, are answered with a query variable
     random: Number  # the same along random directions
     promotion: Number  # identity queries in which the best head has both query variables on top
 
@@ -101,7 +101,7 @@ class IdentityDirection:
 @dataclass(frozen=True)
 class LastLayer:
     model: str
-    without: Number  # accuracy on identity queries without the last attention layer
+    without: Number  # accuracy on identity queries with the last attention layer ablated
 
 
 @dataclass(frozen=True)
@@ -109,14 +109,14 @@ class PromotionControl:
     """Runs whose best query promotion head was also measured on queries without the identity."""
 
     n_runs: int
-    n_alike: int  # in which it promotes the query's variables there not significantly less often
+    n_alike: int  # runs in which it promotes the query's variables not significantly less often there
 
 
 @dataclass(frozen=True)
 class Identity:
     models: list[IdentityDirection]
     all_separate: bool
-    steering: Literal["all", "none", "some"]  # which models move further than along random directions
+    steering: Literal["all", "none", "some"]  # models for which it does more than random directions
     published_steered: Stated
     published_length: int
     last_layer: list[LastLayer]
@@ -176,7 +176,7 @@ class Exchanged:
 
 @dataclass(frozen=True)
 class BestLayer:
-    """Whose attention output exchanges the cancellation set best."""
+    """The layer whose attention output exchanges the cancellation set best."""
 
     model: str
     layer: str
@@ -242,7 +242,7 @@ class ProbeAccuracy:
     cancellation: Number
     closure_random: Number  # in random subspaces of the same size
     cancellation_random: Number
-    closure_frequent: Number  # always giving the more frequent answer
+    closure_frequent: Number  # accuracy of always giving the more frequent answer
     cancellation_frequent: Number
     control_informs: bool  # random subspaces do better than the more frequent answer
 
@@ -275,16 +275,16 @@ def _probe_accuracy(model: str, values: Values) -> ProbeAccuracy:
 
 @dataclass(frozen=True)
 class CopyingHead:
-    """Attention of a model's copying head on slots of the fact that it copies."""
+    """Attention of a model's copying head to slots of the fact that it copies."""
 
     model: str
     answer: Number
-    comma: Number  # behind the fact
+    comma: Number  # after the fact
 
 
 @dataclass(frozen=True)
 class CancellationHead:
-    """The most that a head attends to answers of facts with the query's left variable."""
+    """The largest attention of any head to answers of facts with the query's left variable."""
 
     model: str
     attention: Number

@@ -1,4 +1,4 @@
-"""Findings about training: the order of skills, narrow models, mixing, and how long it takes."""
+"""Findings about training: the order of skills, narrow models, mixing and training time."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from icalgebra.report.evidence import Evidence, Span
 
 NARROW = (128, 256)  # the two widths that fail in the paper's Table 1
 LEARNED = 0.5  # a hold-out accuracy clearly above guessing
-MINUTES = 600  # training that takes fewer seconds is a matter of minutes
-TARGET = 0.99  # hold-out accuracy that the speedrun and the paper's text ask for
+MINUTES = 600  # seconds; shorter training is said to take minutes
+TARGET = 0.99  # the hold-out accuracy that the speedrun and the paper's text refer to
 SECONDS_PER_HOUR = 3600
 
 
@@ -27,9 +27,9 @@ class SkillOrder:
     agreement: Number
     n_associate: int  # runs in which associate emerged at all
     associate_missing: bool  # in some it did not
-    identity_peak: Number  # before copying
+    identity_peak: Number  # before copying emerges
     identity_published: Stated
-    early_half: bool  # identity comes near the published half before copying
+    early_half: bool  # identity comes close to the published half before copying emerges
     identity_dip: Number
     then_falls: bool
 
@@ -68,7 +68,7 @@ class Width:
 @dataclass(frozen=True)
 class NarrowModels:
     widths: list[Width]
-    learn: bool  # also the narrowest
+    learn: bool  # all of them, the narrowest included
     had_more_steps: bool  # than every model of the paper's width or wider
 
 
@@ -99,7 +99,7 @@ class Mixing:
 
 
 def read_mixing(evidence: Evidence) -> Mixing | None:
-    """None too where models without mixing learn as well."""
+    """None also where models without mixing learn as well as others."""
     models = evidence.models("mixing")
     if not models:
         return None
@@ -127,7 +127,7 @@ class Speedruns:
     n_runs: int
     n_passed: int
     seconds: list[str]  # of training, of the runs that passed
-    in_minutes: bool  # each of these
+    in_minutes: bool  # each of these runs
     of_papers_size: bool
     times_text: Span | None  # how many times faster than the released code, by the steps that the paper's text states
     times_figure: Span | None  # and by those at which its Figure 2b first reaches the target
@@ -175,7 +175,7 @@ def _hours(steps: float) -> str:
 
 def _speedruns(model: str, values: Values) -> Speedruns:
     runs, training = values.detail("runs"), values.config["training"]
-    if not runs:  # a preset whose steps alone were timed
+    if not runs:  # for this preset only the steps were timed
         raise NotMeasuredError("runs")
     seconds = [run["training_seconds"] for run in runs if run["passed"]]
     of_papers_size = (training["n_layers"], training["n_heads"], training["d_model"]) == released.SIZE
@@ -194,6 +194,6 @@ def _speedruns(model: str, values: Values) -> Speedruns:
 
 
 def _times_faster(seconds: list[float], fewest: float, most: float) -> Span:
-    """Than the released code with so many steps: the slowest run against the fewest, the fastest against the most."""
+    """Compared with that many steps of the released code: slowest run to fewest steps, fastest run to most."""
     least, largest = fewest * released.STEP_SECONDS / max(seconds), most * released.STEP_SECONDS / min(seconds)
     return Span(f"{least:.0f}", f"{largest:.0f}")

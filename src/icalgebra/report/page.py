@@ -40,7 +40,7 @@ OPTIMISERS = {"muon": "Muon", "adamw": "AdamW"}
 
 @dataclass(frozen=True)
 class Body:
-    """A section's words about one result; complete: not the plain list of values that stands in for them."""
+    """A section's text about one result. complete: not the plain list of values that replaces missing text."""
 
     html: Markup
     complete: bool
@@ -86,13 +86,13 @@ class Section:
 
     @property
     def kind(self) -> str:
-        """What a result is about, beside data: 'sweep' or 'model'."""
+        """What a result is about, if not data: 'sweep' or 'model'."""
         return "sweep" if self.experiment.about == "runs" and self.experiment.name != "dynamics" else "model"
 
 
 @dataclass(frozen=True)
 class TrainedModel:
-    """A model as the summary introduces it."""
+    """What the summary says about a model."""
 
     name: str
     n_layers: int
@@ -108,7 +108,7 @@ class TrainedModel:
 
 @dataclass(frozen=True)
 class Methods:
-    """Numbers of the paper and its code that the methods quote."""
+    """Numbers of the paper and of its code that the methods quote."""
 
     step_seconds: float  # of the released code, on an H200
     target: Stated  # hold-out accuracy
@@ -180,7 +180,7 @@ def build_report(
 
 
 def _section(environment: Environment, experiment: Experiment, store: Store, judged: list[Judged]) -> Section | None:
-    """One section for every model that has its result, or None where nobody has."""
+    """A section with a part per model that has a result, or None where there is no result."""
     stored = [store.get(experiment.name, model) for model in store.models(experiment.name)]
     found = [item for item in stored if item is not None]
     if not found:
@@ -188,15 +188,15 @@ def _section(environment: Environment, experiment: Experiment, store: Store, jud
     own = [item for item in judged if item.claim.experiment == experiment.name and item.ours is not None]
     return Section(
         experiment,
-        [_body(environment, experiment, item, found) for item in found if item.has_own_place],
+        [_body(environment, experiment, item, found) for item in found if item.has_own_section],
         _together(environment, experiment, [item.result for item in found]),
         by_claim(own),
     )
 
 
 def _body(environment: Environment, experiment: Experiment, item: Stored, others: list[Stored]) -> Body:
-    """A section's words about one result. A model of one head, say, was not asked everything they speak of: its values
-    are then listed as they are."""
+    """A section's text about one result. Where the result lacks values that the text quotes, as for a model with a
+    single head, its values are listed instead."""
     values, figures = Values(item.result), drawings(experiment, item.result)
     try:
         reading = experiment.part("reading").read(values)
@@ -211,7 +211,7 @@ def _body(environment: Environment, experiment: Experiment, item: Stored, others
 
 
 def _words(environment: Environment, experiment: Experiment, part: str, **names: Any) -> Markup:
-    """A template of the experiment's folder, filled in."""
+    """A template of the experiment's folder, rendered."""
     file = f"{experiment.name}/{part}.html.jinja"
     try:
         return Markup(environment.get_template(file).render(names))
@@ -220,9 +220,9 @@ def _words(environment: Environment, experiment: Experiment, part: str, **names:
 
 
 def _refuse_unknown(experiment: Experiment, values: Values, results: Iterable[Result]) -> None:
-    """A value that this result lacks was not measured; one that no result holds is a mistake in reading.py.
+    """A value that only this result lacks was not measured; one that no result contains is an error in reading.py.
 
-    Where only models of other worlds or lengths have results, the two cannot be told apart.
+    Where only models of other worlds or lengths have results, the two cannot be distinguished.
     """
     held = {result.model: names_held(result) for result in results}
     mistyped = [name for name in values.missing if not any(name in names for names in held.values())]
@@ -231,7 +231,7 @@ def _refuse_unknown(experiment: Experiment, values: Values, results: Iterable[Re
 
 
 def _together(environment: Environment, experiment: Experiment, results: list[Result]) -> Markup:
-    """What several models have to say side by side, where the experiment has words for that."""
+    """The comparison of several models, where the experiment has a template for it."""
     if len(results) < 2 or not (experiment.folder / "together.html.jinja").is_file():
         return Markup("")
     reading = experiment.part("reading").read_together([Values(result) for result in results])
@@ -243,7 +243,7 @@ def by_claim(judged: list[Judged]) -> list[JudgedClaim]:
 
 
 def families(judged: list[Judged]) -> dict[str, dict[str, Counter[str]]]:
-    """Verdicts counted by family of claims and model."""
+    """Numbers of verdicts by family of claims and model."""
     counts: dict[str, dict[str, Counter[str]]] = {}
     for item in (item for item in judged if item.counts):
         counts.setdefault(item.claim.family, {}).setdefault(item.model, Counter())[item.verdict] += 1
@@ -274,7 +274,7 @@ def trained_models(evidence: Evidence) -> list[TrainedModel]:
 
 
 def template_environment() -> Environment:
-    """report/templates, and for `copying/section.html.jinja` the file in that experiment's folder."""
+    """Templates of report/templates, and as `copying/section.html.jinja` those of the experiments' folders."""
 
     def of_experiment(name: str) -> str | None:
         experiment, _, file = name.partition("/")

@@ -1,4 +1,4 @@
-"""Which result answers for an experiment: the one of this run where there is one, else the committed one."""
+"""Which result is used for an experiment: this run's where there is one, else the committed one."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from icalgebra.language.world import is_papers_world
 from icalgebra.results import Result, read_results, result_path
 from icalgebra.statistics import Estimate
 
-SEED = "-seed"  # in the name of a committed run beside others of its kind: shown in tables of several models alone
+SEED = "-seed"  # in the names of committed runs that differ in their seed: shown only in tables of several models
 SHIPPED = "small"
-EXPLAINED = ("data", SHIPPED)  # what the claims' reasons are about, besides committed results
+EXPLAINED = ("data", SHIPPED)  # the claims' reasons apply to these, and to all committed results
 THIS_RUN, EARLIER, COMMITTED = "this run", "an earlier run", "committed"
 
 
 def place(model: str, elsewhere: bool = False) -> tuple[int, str]:
-    """Everywhere on the page: the shipped model first, then others of the paper's world, those of other worlds last."""
+    """Sort key of the page: the shipped model first, then others of the paper's world, then those of other worlds."""
     return 2 if elsewhere else 0 if model == SHIPPED else 1, model
 
 
@@ -38,8 +38,8 @@ class Stored:
         return is_papers_world(self.result.config)
 
     @property
-    def has_own_place(self) -> bool:
-        """On the page, and among the judged_models: what was asked for has one, whatever the model's name."""
+    def has_own_section(self) -> bool:
+        """Its own figures and verdicts: all results but committed runs that only add a seed."""
         return self.origin != COMMITTED or SEED not in self.result.model
 
 
@@ -47,7 +47,7 @@ class Stored:
 class Judged:
     """A claim with our value for one model.
 
-    counts: no better evidence about this model is at hand. explained: the claim's reason speaks of this model.
+    counts: there is no better result about this model. explained: the claim's reason applies to this model.
     """
 
     claim: Claim
@@ -64,7 +64,7 @@ class Judged:
 
     @property
     def shown(self) -> str:
-        """Our value as the table writes it; a predicate's 1 and 0 as yes and no."""
+        """Our value as shown in the table; 1 and 0 of a predicate as yes and no."""
         if self.ours is None:
             return ""
         if self.claim.rule == "holds" and self.ours.value in (0, 1):
@@ -75,7 +75,7 @@ class Judged:
 class Store:
     """Results by experiment and model: this run's first, then the committed ones about the same model.
 
-    written: the files of this run, where the folder may hold those of earlier runs, too; all of them unless told.
+    written: the files that this run wrote, by default all; the folder may also hold files of earlier runs.
     """
 
     def __init__(self, fresh: Path | None, committed: Path | None, written: Collection[Path] | None = None) -> None:
@@ -86,7 +86,7 @@ class Store:
             self._take(Stored(result, COMMITTED))  # full before quick
 
     def _take(self, stored: Stored) -> None:
-        """One result from each folder; a committed one of another model with the same name is no witness."""
+        """One result per folder; a committed result of a different model with the same name is ignored."""
         held = self._found.setdefault((stored.result.experiment, stored.result.model), [])
         known = any((other.origin == COMMITTED) == (stored.origin == COMMITTED) for other in held)
         if not known and all(other.result.model_hash == stored.result.model_hash for other in held):
@@ -97,7 +97,7 @@ class Store:
         return held[0] if held else None
 
     def best(self, experiment: str, model: str = "data") -> Stored | None:
-        """The evidence that counts: the full tier's where there is one."""
+        """The result that counts: the full tier's where there is one."""
         held = self._found.get((experiment, model), [])
         return next((stored for stored in held if stored.result.tier == "full"), held[0] if held else None)
 
@@ -105,9 +105,6 @@ class Store:
         """The models that have results for an experiment."""
         found = {model: held[0] for (name, model), held in self._found.items() if name == experiment}
         return sorted(found, key=lambda model: place(model, not found[model].of_papers_world))
-
-    def all(self) -> list[Stored]:
-        return [held[0] for held in self._found.values()]
 
     def for_findings(self, incomplete: Collection[tuple[str, str]] = ()) -> Store:
         """The same without models of other worlds, and without what is incomplete, by experiment and model."""
@@ -118,17 +115,17 @@ class Store:
         return part
 
     def judged_models(self, experiment: str) -> list[str]:
-        """Models that speak for the paper's claims: of its world, with a place of their own on the page."""
+        """Models that get verdicts: those of the paper's world with a section of their own."""
         found = {model: self._found[experiment, model][0] for model in self.models(experiment)}
-        return [model for model, first in found.items() if first.of_papers_world and first.has_own_place]
+        return [model for model, first in found.items() if first.of_papers_world and first.has_own_section]
 
     def judge(self, claim: Claim) -> list[Judged]:
-        """The claim's verdict for every model its experiment was run on; once as not measured where there is none."""
+        """The claim's verdict for every model that its experiment was run on, or a single "not measured"."""
         judged = [item for model in self.judged_models(claim.experiment) for item in self._judge_for(claim, model)]
         return judged or [Judged(claim, "", None, "not measured", "")]
 
     def _judge_for(self, claim: Claim, model: str) -> list[Judged]:
-        """By each result about this model that holds the value; by the best, as not measured, where none does."""
+        """A verdict per result about this model that contains the value; where none does, one "not measured"."""
         best = self.best(claim.experiment, model)
         judged = [self._judged(claim, item, item is best) for item in self._found[claim.experiment, model]]
         return [item for item in judged if item.ours is not None] or [item for item in judged if item.counts]
@@ -141,16 +138,15 @@ class Store:
 
 
 def _fresh(folder: Path, written: Collection[Path] | None) -> list[Stored]:
-    """What this run wrote first, then what earlier ones left, the newest first; of one time, the full tier first."""
+    """This run's results first, then those of earlier runs, newest first; at the same time, the full tier first."""
     found = sorted(_read(folder), key=lambda result: result.tier)
     found.sort(key=lambda result: str(result.provenance.get("time", "")), reverse=True)
-    ours = [written is None or _path(folder, result) in written for result in found]
+    ours = [
+        written is None or result_path(folder, result.tier, result.model, result.experiment) in written
+        for result in found
+    ]
     marked = [Stored(result, THIS_RUN if own else EARLIER) for result, own in zip(found, ours)]
     return sorted(marked, key=lambda stored: stored.origin != THIS_RUN)
-
-
-def _path(folder: Path, result: Result) -> Path:
-    return result_path(folder, result.tier, result.model, result.experiment)
 
 
 def _read(folder: Path) -> list[Result]:
