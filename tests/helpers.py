@@ -1,4 +1,4 @@
-"""What the tests share: own slow versions of the definitions, computed from text and tables alone."""
+"""What the tests share: slow, independent versions of the definitions, computed from text and tables only."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ Cell = tuple[int, int, int]  # place of the structure in the sequence's list, le
 def assert_follows(
     observed: Iterable[Hashable], law: Mapping[Hashable, float | Fraction], p_least: float = 1e-4
 ) -> None:
-    """The observations lie in the law's support and pass a chi-square test; rare outcomes share one bin."""
+    """The observations lie in the distribution's support and pass a chi-square test; rare outcomes share one bin."""
     counts = Counter(observed)
     n = counts.total()
-    assert abs(float(sum(law.values())) - 1) < 1e-9, "the exact law does not sum to 1"
+    assert abs(float(sum(law.values())) - 1) < 1e-9, "the exact distribution does not sum to 1"
     outside = [outcome for outcome in counts if not law.get(outcome)]
     assert not outside, f"impossible outcomes: {outside[:3]}"
     often = [outcome for outcome, p in law.items() if n * float(p) >= 5]
@@ -274,11 +274,11 @@ def triples(context: Iterable[Fact], x: str, y: str, z: str) -> list[frozenset[F
     return found
 
 
-# --- exact laws of small worlds -------------------------------------------------------------------------------------
+# --- exact distributions of small worlds ----------------------------------------------------------------------------
 
 
 def mixture_law(world: World) -> dict[tuple[int, ...], Fraction]:
-    """The exact law of the drawn structures, written from the draw rules' one-line descriptions."""
+    """The exact distribution of the drawn structures, written from the one-line descriptions of the mixture rules."""
     orders = [s.order for s in world.pool]
     go_on = Fraction(world.p_mix).limit_denominator(10**6)
     if world.mixture_rule == "all":
@@ -308,7 +308,7 @@ def cells(world: World, structures: tuple[int, ...]) -> list[Cell]:
 
 
 def sequence_law(world: World, n_facts: int, held_out, accepts) -> dict[tuple, float]:
-    """The exact law of (structures, facts as elements): all sequences of the definition, weighed and conditioned.
+    """The exact distribution of (structures, facts as elements): all sequences enumerated, weighted and conditioned.
 
     held_out(query) gives the cells missing from the context, accepts(structures, context, query) the condition.
     """
@@ -340,7 +340,7 @@ def assignment_law(world: World, structures: tuple[int, ...]) -> dict[tuple[int,
 
 
 def message_of(error: Exception) -> str:
-    """The text of a user's error, which is one line."""
+    """The message of an InputError, which must be one line."""
     assert isinstance(error, InputError)
     assert "\n" not in str(error)
     return str(error)
@@ -355,7 +355,7 @@ def python_arguments(code: str) -> list[str]:
 
 
 def exit_code(*arguments: object) -> int:
-    """What a command line ends with."""
+    """The exit code of a command line."""
     with pytest.raises(SystemExit) as ended:
         main([str(argument) for argument in arguments])
     return int(ended.value.code or 0)
@@ -379,7 +379,7 @@ def golden_now() -> dict:
 
 
 def n_figures(names: Iterable[str]) -> int:
-    """How many drawings the sections of these experiments have."""
+    """How many figures the sections of these experiments have."""
     return sum(len(EXPERIMENTS[name].figures) for name in names)
 
 

@@ -1,4 +1,4 @@
-"""The house: its tree in the README, its storeys, its wheel, and what it must not contain or import."""
+"""The whole package: the README's tree, layers of imports, the wheel, and what must not be imported or committed."""
 
 import ast
 import json
@@ -14,8 +14,8 @@ from helpers import ROOT, golden, python_arguments
 
 PACKAGE = ROOT / "src" / "icalgebra"
 
-# From the ground up. Imports stay on their storey or go down.
-STOREYS = [
+# Layers, lowest first. Imports stay in their layer or go down.
+LAYERS = [
     "errors atomic_files statistics randomness results claims",
     "algebra",
     "language",
@@ -29,14 +29,14 @@ STOREYS = [
     "report",
     "cli explorer __main__",
 ]
-STOREY = {name: level for level, names in enumerate(STOREYS) for name in names.split()}
+LAYER = {name: level for level, names in enumerate(LAYERS) for name in names.split()}
 
 
 # --- the README's tree ----------------------------------------------------------------------------------------------
 
 
 def tree(readme: str) -> dict[str, str]:
-    """Path -> clause, from the code block under '## The tree': two spaces a level, folders end in '/'."""
+    """Path -> clause, from the code block under '## The tree': two spaces per level, folders end in '/'."""
     block = re.search(r"^## The tree\n.*?^```\w*\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)
     assert block, "README.md has no code block under the heading '## The tree'"
     entries, folders = {}, []
@@ -66,7 +66,7 @@ def test_the_readmes_tree_is_true():
     assert problems(tree((ROOT / "README.md").read_text()), ROOT) == []
 
 
-def test_an_untrue_tree_is_noticed(tmp_path):
+def test_a_wrong_tree_is_detected(tmp_path):
     package = tmp_path / "src" / "icalgebra"
     (package / "inner").mkdir(parents=True)
     for name in ("a.py", "b.json", "inner/c.py"):
@@ -82,14 +82,14 @@ def test_an_untrue_tree_is_noticed(tmp_path):
 # --- imports --------------------------------------------------------------------------------------------------------
 
 
-def storey_of(module: str) -> int:
+def layer_of(module: str) -> int:
     name = module.split(".")[1]
-    assert name in STOREY, f"give icalgebra.{name} a storey in tests/test_house.py"
-    return STOREY[name]
+    assert name in LAYER, f"give icalgebra.{name} a layer in tests/test_house.py"
+    return LAYER[name]
 
 
 def imports_of(source: str, package: str) -> set[str]:
-    """The modules of the house that a source imports, lazily or not."""
+    """The modules of the package that a source imports, lazily or not."""
     found = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
@@ -109,9 +109,9 @@ def modules() -> list[Path]:
 def test_imports_only_go_down(path):
     parts = ("icalgebra", *path.relative_to(PACKAGE).with_suffix("").parts)
     package = ".".join(parts[:-1])
-    own = storey_of(".".join(parts))
-    up = [name for name in imports_of(path.read_text(), package) if storey_of(name) > own]
-    assert not up, f"{path.name} imports {', '.join(up)}, which stands higher"
+    own = layer_of(".".join(parts))
+    up = [name for name in imports_of(path.read_text(), package) if layer_of(name) > own]
+    assert not up, f"{path.name} imports {', '.join(up)}, which is in a higher layer"
 
 
 def test_the_walk_sees_every_form_of_import():
@@ -119,8 +119,8 @@ def test_the_walk_sees_every_form_of_import():
         "import icalgebra.cli\ndef f():\n from icalgebra import sampler as s, __version__\n from ..world import World\n"
     )
     assert imports_of(source, "icalgebra.inner") == {"icalgebra.cli", "icalgebra.sampler", "icalgebra.world"}
-    with pytest.raises(AssertionError, match=r"give icalgebra\.attic a storey"):
-        storey_of("icalgebra.attic.box")
+    with pytest.raises(AssertionError, match=r"give icalgebra\.attic a layer"):
+        layer_of("icalgebra.attic.box")
 
 
 @pytest.mark.parametrize("statement", ["import icalgebra", "from icalgebra import sample, World, structure"])
@@ -148,7 +148,7 @@ def test_every_public_name_is_there():
     readme = (ROOT / "README.md").read_text()
     for name in icalgebra.__all__:
         assert f"`{name}`" in readme, f"the README does not list {name}"
-        assert isinstance(getattr(icalgebra, name), dict) or getattr(icalgebra, name).__doc__, f"{name} says nothing"
+        assert isinstance(getattr(icalgebra, name), dict) or getattr(icalgebra, name).__doc__, f"{name}: no docstring"
     with pytest.raises(AttributeError, match="nonsense"):
         _ = icalgebra.nonsense
 
@@ -181,14 +181,14 @@ def installed(tmp_path_factory) -> Path:
 
 
 def test_the_wheel_finds_its_data_and_samples_outside_the_clone(installed, tmp_path):
-    # Uncompiled: quicker than compiling anew, and the kernels must give the same rows as plain Python.
+    # Without compilation: faster than compiling again, and the kernels must give the same rows as plain Python.
     environment = {**os.environ, "PYTHONPATH": str(installed), "NUMBA_DISABLE_JIT": "1", "PYTHONWARNINGS": "ignore"}
     done = subprocess.run(python_arguments(INSTALLED), cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
-    assert Path(said["home"]).is_relative_to(installed)
-    assert said["figures"]
-    assert said["texts"] == golden()["rows"]["holdout"][:1]
+    printed = json.loads(done.stdout)
+    assert Path(printed["home"]).is_relative_to(installed)
+    assert printed["figures"]
+    assert printed["texts"] == golden()["rows"]["holdout"][:1]
 
 
 def test_the_wheel_holds_every_file_of_the_package(installed):
@@ -219,8 +219,7 @@ def test_tracked_files_name_no_machine():
 # --- the report -----------------------------------------------------------------------------------------------------
 
 READS_ONLY = """
-import sys, time
-from importlib import import_module
+import sys
 from icalgebra.experiments import EXPERIMENTS
 import icalgebra.report.page
 for item in EXPERIMENTS.values():

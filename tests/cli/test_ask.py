@@ -1,4 +1,4 @@
-"""`icalgebra ask`: who answers what, side by side, with and without a model."""
+"""`icalgebra ask`: every predictor's answer side by side, with and without a model."""
 
 import io
 import json
@@ -65,7 +65,7 @@ def test_an_impossible_context_says_why(capsys) -> None:
     assert "reserved" in oracle["why"]
 
 
-def test_people_get_a_table(capsys) -> None:
+def test_the_default_output_is_a_table(capsys) -> None:
     _, out, _ = ask(capsys, EQUATION_6)
     assert "cancel" in out
     assert "entailed" in out

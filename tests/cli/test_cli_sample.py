@@ -1,4 +1,4 @@
-"""`icalgebra sample` and `icalgebra bench` through the door."""
+"""`icalgebra sample` and `icalgebra bench` on the command line, and bad input to every command."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from icalgebra.cli.main import COMMANDS, main
 
 @pytest.fixture
 def run(capsys):
-    """Run a command line; its exit code, standard output and standard error come back."""
+    """Run a command line; returns exit code, standard output and standard error."""
 
     def call(*arguments):
         with pytest.raises(SystemExit) as caught:
@@ -30,7 +30,7 @@ def run(capsys):
 
 @pytest.fixture
 def lines(run):
-    """The output lines of a command that must go well and say nothing on standard error."""
+    """The output lines of a command that must succeed and print nothing on standard error."""
 
     def call(*arguments):
         code, out, err = run(*arguments)
@@ -87,7 +87,7 @@ def test_out_writes_what_would_be_printed(lines, tmp_path):
     assert path.read_text().splitlines() == lines("sample", "--n", 8500, "--facts", 3)
 
 
-def test_out_goes_into_a_pipe_that_is_there(lines, tmp_path):
+def test_out_writes_into_an_existing_pipe(lines, tmp_path):
     pipe, read = tmp_path / "pipe", []
     os.mkfifo(pipe)
     reader = threading.Thread(target=lambda: read.append(pipe.read_text()), daemon=True)
@@ -157,7 +157,7 @@ def test_world_options_reach_the_world(lines):
     assert printed("--draw", "stop") == printed("--draw=stop") == made(World(mixture_rule="stop"))  # its former name
 
 
-def test_an_own_table_is_drawn_from_and_told_of(run, tmp_path):
+def test_a_users_table_is_sampled_from_and_described(run, tmp_path):
     table = tmp_path / "mine.csv"
     table.write_text("0,1\n0,1\n")
     for more, structures in (([], ()), (["--structures", "C3"], ("C3",))):
@@ -175,12 +175,12 @@ BAD = {
     "unknown distribution": (["sample", "--distribution", "cancle"], "did you mean 'cancel'"),
     "unknown structure": (["sample", "--structures", "C6,d4"], "did you mean 'D4'"),
     "no structure": (["sample", "--structures", " , "], "names no structure"),
-    "None is no choice": (["ask", "--query", "x", ",ab="], "Expected one of ('"),
+    "None is not offered": (["ask", "--query", "x", ",ab="], "Expected one of ('"),
     "an accuracy of 2": (["speedrun", "--target", "2"], "between 0 and 1"),
-    "fewer than no seeds": (["speedrun", "--seeds", "-1"], "--seeds must be at least 0"),
+    "a negative number of seeds": (["speedrun", "--seeds", "-1"], "--seeds must be at least 0"),
     "no results": (["report", "--results", "folder"], "holds no results"),
-    "a rate that is none": (["train", "tiny", "--out", "run", "--lr", "nan"], "lr must be a finite number"),
-    "a norm without end": (["train", "tiny", "--out", "run", "--clip", "inf"], "clip must be a finite number"),
+    "a rate that is not a number": (["train", "tiny", "--out", "run", "--lr", "nan"], "lr must be a finite number"),
+    "an infinite norm": (["train", "tiny", "--out", "run", "--clip", "inf"], "clip must be a finite number"),
     "structure too large": (["sample", "--structures", "C17"], "give it at least 17"),
     "huge structure": (["sample", "--structures", "C900xC900"], "between 1 and 52"),
     "too few facts": (["sample", "--distribution", "cancel", "--facts", "2"], "at least as many facts"),
@@ -188,12 +188,12 @@ BAD = {
     "facts beyond memory": (["sample", "--n", "1", "--facts", "100000000000000"], "memory"),
     "facts beyond any array": (["sample", "--n", "1", "--facts", "4000000000000000000"], "memory"),
     "sequences beyond any array": (["eval", "--n", "4000000000000000000"], "memory"),
-    "no number": (["sample", "--n", "many"], "parsing --n: invalid literal"),
+    "not a number": (["sample", "--n", "many"], "parsing --n: invalid literal"),
     "negative number": (["sample", "--n", "-1"], "count of sequences"),
     "no value": (["sample", "--seed"], "--seed"),
     "unknown format": (["sample", "--format", "xml"], "'text', 'jsonl', 'npz'"),
     "npz to the screen": (["sample", "--format", "npz"], "--out"),
-    "no probability": (["sample", "--p-mix", "2"], "p_mix"),
+    "not a probability": (["sample", "--p-mix", "2"], "p_mix"),
     "unknown mixture rule": (["sample", "--mixture-rule", "often"], "'fit', 'stop', 'all'"),
     "unknown reserved variable": (["sample", "--reserved", "z"], "reserved"),
     "too many variables": (["sample", "--variables", "53"], "between 1 and 52"),
@@ -224,7 +224,7 @@ def test_bad_input_is_one_line_and_exit_code_2(run, tmp_path, monkeypatch, argum
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"], ["sample", "--help"], ["--version"]])
-def test_help_and_version_are_no_error(run, arguments):
+def test_help_and_version_succeed(run, arguments):
     code, out, err = run(*arguments)
     assert not code
     assert out.strip()
@@ -232,8 +232,8 @@ def test_help_and_version_are_no_error(run, arguments):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_speaks_to_people(run, command):
-    """Options left out are not shown as None, and places on the line have names rather than types."""
+def test_help_is_readable(run, command):
+    """Defaults are not shown as None, and positional arguments have names rather than types."""
     code, out, _ = run(command, "--help")
     assert not code
     assert "None" not in out
@@ -246,7 +246,7 @@ def test_every_option_of_sample_is_explained(run):
         assert f"--{option}" in out
 
 
-def test_bench_speaks_json(run):
+def test_bench_prints_json(run):
     code, out, _ = run("bench", "--json", "--only", "sampler")
     measured = json.loads(out)
     assert code == 0
@@ -255,7 +255,7 @@ def test_bench_speaks_json(run):
     assert measured["peak_memory_mb"] > 0
 
 
-def test_the_program_runs_by_itself_and_a_closed_pipe_is_no_error():
+def test_the_program_runs_on_its_own_and_a_closed_pipe_is_not_an_error():
     code = "from icalgebra.cli import main; main(['sample', '--n', '20000', '--facts', '5'])"
     with subprocess.Popen(python_arguments(code), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         first = process.stdout.readline()
