@@ -102,9 +102,10 @@ def read_claims(path: Path, experiment: str) -> list[Claim]:
 def _claim(row: dict[str, Any], entry: dict[str, Any], experiment: str) -> Claim:
     """`why` and `late` of a row hold for its claims, unless they say otherwise."""
     (rule,) = [key for key in entry if key in RULES]
-    inherited = {key: row[key] for key in ("why", "late") if key in row}
-    own = {key: entry[key] for key in ("value", "published", "unit", "note", "why", "late") if key in entry}
-    given: dict[str, Any] = {**inherited, **own}
+    inherited: dict[str, Any] = {key: row[key] for key in ("why", "late") if key in row}
+    own: dict[str, Any] = {
+        key: entry[key] for key in ("value", "published", "unit", "note", "why", "late") if key in entry
+    }
     return Claim(
         id=f"{row['id']}.{entry['id']}",
         row=row["id"],
@@ -114,7 +115,7 @@ def _claim(row: dict[str, Any], entry: dict[str, Any], experiment: str) -> Claim
         experiment=experiment,
         rule=rule,
         threshold=0.5 if rule == "holds" else float(entry[rule]),
-        **given,
+        **inherited | own,
     )
 
 
