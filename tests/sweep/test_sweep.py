@@ -29,7 +29,7 @@ from sweep_helpers import COURSE, FOUR, Killer, described, first_checkpoint, fou
 # --- descriptions ---------------------------------------------------------------------------------------------------
 
 
-def test_a_description_becomes_one_frozen_config_a_line(tmp_path: Path) -> None:
+def test_a_description_becomes_one_frozen_config_per_line(tmp_path: Path) -> None:
     runs = [{"d_model": 8, "seeds": [5]}, {"p_mix": 0.3}]
     entries = load_sweep(described(tmp_path, {**FOUR, "fixed": {"steps": 7}, "runs": runs}))
     assert [(e.config.p_mix, e.config.d_model, e.config.seed) for e in entries] == [
@@ -40,7 +40,7 @@ def test_a_description_becomes_one_frozen_config_a_line(tmp_path: Path) -> None:
     assert load_sweep(write_manifest(tmp_path, entries)) == entries
 
 
-def test_an_id_is_decided_by_the_config_alone(tmp_path: Path) -> None:
+def test_an_id_depends_on_the_config_alone(tmp_path: Path) -> None:
     described(tmp_path, FOUR)
     (tmp_path / "other.toml").write_text('config = "base.json"\nseeds = [1]\n[[runs]]\np_mix = 0.3\n')
     (alone,) = load_sweep(tmp_path / "other.toml")
@@ -59,13 +59,13 @@ def test_an_id_is_decided_by_the_config_alone(tmp_path: Path) -> None:
         ({"grid": {"d_model": [2.5]}}, "d_model must be of type int, not 2.5"),
         ({"runs": [3]}, "an item of runs must be a table of fields, not 3"),
         ({"runs": [{"seed": 3}]}, "give seeds = [0, 1, …] instead of seed"),
-        ({"seeds": []}, "seeds must be a list of whole numbers"),
-        ({"preset": "tiny"}, "name a preset or a config file: one of them"),
+        ({"seeds": []}, "seeds must be a list of integers"),
+        ({"preset": "tiny"}, "name either a preset or a config file"),
         ({"evaluate": {"x": {"d_model": 2}}}, "unknown evaluation field 'd_model'"),
-        ({"grid": {"p_mix": []}}, "describes no run"),
+        ({"grid": {"p_mix": []}}, "describes no runs"),
     ],
 )
-def test_mistakes_are_told_with_the_file_and_the_fix(tmp_path: Path, changes: dict, told: str) -> None:
+def test_mistakes_are_reported_with_the_file_and_the_fix(tmp_path: Path, changes: dict, told: str) -> None:
     path = described(tmp_path, {**FOUR, **changes})
     with pytest.raises(InputError) as caught:
         load_sweep(path)
@@ -95,7 +95,7 @@ def test_a_manifest_with_a_wrong_value_is_refused(tmp_path: Path, changes: dict,
 
 
 @pytest.mark.parametrize("table", ["[]", '{"sweep": "x"}', '{"sweep": "x", "runs": [1]}', "[" * 100_000])
-def test_a_table_that_is_none_is_told(tmp_path: Path, table: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_is_not_a_table_is_reported(tmp_path: Path, table: str, capsys: pytest.CaptureFixture[str]) -> None:
     file = described(tmp_path, FOUR)
     (tmp_path / "table.json").write_text(table)
     assert exit_code("sweep", str(file), "--out", str(tmp_path), "--collect") == 2
@@ -117,7 +117,7 @@ def test_the_committed_descriptions_are_the_papers_sweeps() -> None:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sweep that was never interrupted."""
+    """A sweep that was never interrupted."""
     folder = tmp_path_factory.mktemp("whole")
     assert swept(described(folder, FOUR), folder / "out") == 0
     return folder / "out"
@@ -146,7 +146,7 @@ def test_table_and_figure_come_out(whole: Path, capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.parametrize("blow", [signal.SIGINT, signal.SIGKILL])
-def test_a_sweep_broken_off_and_resumed_ends_in_the_same_table(
+def test_an_interrupted_and_resumed_sweep_ends_in_the_same_table(
     whole: Path, tmp_path: Path, blow: signal.Signals
 ) -> None:
     file, out = described(tmp_path, FOUR), tmp_path / "out"
@@ -189,7 +189,7 @@ def test_ctrl_c_during_the_servers_imports_leaves_no_traceback() -> None:
     assert told.stderr == ""
 
 
-def test_a_run_that_keeps_dying_is_given_up_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_that_keeps_dying_is_given_up_and_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     diverging = {"lr": 1e38, "muon_lr": 1e30, "weight_decay": 0.0}
     file = described(tmp_path, {"config": "base.json", "runs": [diverging, {"steps": 2}]})
     assert swept(file, tmp_path / "out", "--retries", "1") == 1
@@ -225,7 +225,7 @@ def test_a_half_written_or_foreign_done_file_counts_for_nothing(whole: Path, tmp
     assert finished(one, tmp_path) is not None
 
 
-def test_a_table_alone_is_enough_to_go_on_elsewhere(whole: Path, tmp_path: Path) -> None:
+def test_a_table_alone_is_enough_to_continue_elsewhere(whole: Path, tmp_path: Path) -> None:
     file, out = described(tmp_path, FOUR), tmp_path / "out"
     table = json.loads((whole / "table.json").read_text())
     for row in table["runs"][2:]:
@@ -352,7 +352,7 @@ def test_wrong_options_end_in_one_line(
 # --- Slurm and Ray --------------------------------------------------------------------------------------------------
 
 
-def test_the_slurm_array_runs_a_line_of_the_manifest_a_task(whole: Path, tmp_path: Path) -> None:
+def test_the_slurm_array_runs_one_line_of_the_manifest_per_task(whole: Path, tmp_path: Path) -> None:
     script, out = tmp_path / "array.sh", tmp_path / "out"
     assert swept(described(tmp_path, FOUR), out, "--slurm", str(script), "--retries", "3") == 0
     assert not (out / "runs").exists()
@@ -367,14 +367,14 @@ def test_the_slurm_array_runs_a_line_of_the_manifest_a_task(whole: Path, tmp_pat
     assert sweep_table(entries, out)[1]["final"] == rows(whole)[1]["final"]
 
 
-def test_the_slurm_array_asks_for_a_gpu_unless_told_otherwise(tmp_path: Path) -> None:
+def test_the_slurm_array_asks_for_a_gpu_by_default(tmp_path: Path) -> None:
     script = tmp_path / "array.sh"
     assert exit_code("sweep", str(described(tmp_path, FOUR)), "--out", str(tmp_path), "--slurm", str(script)) == 0
     assert "#SBATCH --array=0-3\n" in script.read_text()
     assert "#SBATCH --gpus-per-task=1\n" in script.read_text()
 
 
-def test_a_cluster_that_does_not_answer_is_told_at_once(
+def test_a_cluster_that_does_not_answer_is_reported_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("ray")

@@ -1,4 +1,4 @@
-"""Sweeps: a plain description becomes a manifest of frozen configs, which workers train and a table sums up.
+"""Sweeps: a description becomes a manifest of frozen configs; workers train them, and a table collects the results.
 
 >>> from icalgebra.sweep import LocalWorkers, load_sweep, run_sweep
 >>> entries = load_sweep(Path("sweeps/mixing.toml"))

@@ -1,6 +1,6 @@
-"""Workers of a Ray cluster: the one RAY_ADDRESS names, or one on this machine for as long as the sweep lasts.
+"""Ray workers: on the cluster at RAY_ADDRESS, or on a local one that lives as long as the sweep.
 
-The nodes of a cluster share the sweep's folder and have icalgebra installed.
+The nodes of a cluster must share the sweep's folder and have icalgebra installed.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from icalgebra.errors import InputError
 from icalgebra.sweep.manifest import Entry
 from icalgebra.sweep.task import run_entry
 
-# Nothing passes through Ray but file names, so its object store can be as small as it allows.
+# Only configs and paths pass through Ray, so its object store has the smallest size it allows.
 OBJECT_STORE_BYTES = 80 * 1024**2
 
 
 class RayWorkers:
-    """Runs as tasks of a Ray cluster: the one RAY_ADDRESS names, or one started here."""
+    """Runs as Ray tasks, on the cluster at RAY_ADDRESS or on one started here."""
 
     def __init__(self, slots: int = 1, device: str | None = None) -> None:
-        """`slots` runs at once on this machine; on a cluster, that many on each GPU, or one on each CPU."""
+        """slots: concurrent runs on this machine; on a cluster, concurrent runs per GPU (without GPUs: one per CPU)."""
         self.ray, self.device, self.running = _ray(), device, dict[Any, Entry]()
         _connect(self.ray, slots)
         on_gpu = device != "cpu" and self.ray.cluster_resources().get("GPU", 0) > 0
         self.need = {"num_cpus": 1.0, "num_gpus": 1 / slots if on_gpu else 0.0}
-        # The sweep tries again itself, and only a run without done.json.
+        # The sweep retries by itself, and only runs without done.json.
         self.task = self.ray.remote(**self.need, max_retries=0)(run_entry)
 
     @property
     def slots(self) -> int:
-        """What the cluster has room for now: nodes come and go."""
+        """How many runs the cluster has room for at present: nodes come and go."""
         there = self.ray.cluster_resources()
         room = {"num_cpus": there.get("CPU", 0), "num_gpus": there.get("GPU", 0)}
         return max(1, int(min(room[kind] / need + 1e-6 for kind, need in self.need.items() if need)))
@@ -45,21 +45,21 @@ class RayWorkers:
     def ended(self, timeout: float) -> Iterator[tuple[Entry, str]]:
         ready, _ = self.ray.wait(list(self.running), timeout=timeout)
         for reference in ready:
-            yield self.running.pop(reference), self._word(reference)
+            yield self.running.pop(reference), self._complaint(reference)
 
-    def _word(self, reference: Any) -> str:
+    def _complaint(self, reference: Any) -> str:
         try:
             self.ray.get(reference)
         except self.ray.exceptions.RayError as error:
             return str(getattr(error, "cause", None) or error).strip().splitlines()[0]
-        return "its worker ended without finishing it"
+        return "its worker ended without finishing the run"
 
     def stop(self) -> None:
         self.ray.shutdown()
 
 
 def _ray() -> Any:
-    # Both are read when Ray is imported: no word to its makers, no token file in the user's home.
+    # Both are read when Ray is imported: no usage statistics, no token file in the user's home.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_AUTH_MODE", "disabled")
     try:
@@ -87,7 +87,7 @@ def _connect(ray: Any, slots: int) -> None:
 def _join(ray: Any, address: str, quiet: dict[str, Any]) -> None:
     host, _, port = address.removeprefix("ray://").rpartition(":")
     try:
-        if port.isdigit():  # asked first: Ray itself would go on trying for minutes
+        if port.isdigit():  # tried first: Ray itself keeps trying for minutes
             socket.create_connection((host, int(port)), timeout=5).close()
         ray.init(address, **quiet)
     except OSError as error:

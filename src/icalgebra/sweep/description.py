@@ -1,18 +1,18 @@
 """The description of a sweep: a small TOML or JSON file.
 
     preset = "fast"             # or config = "file.json", beside this file
-    seeds = [0]                 # 0 alone unless told
-    fixed = { steps = 2500 }    # changes in every run
+    seeds = [0]                 # the default
+    fixed = { steps = 2500 }    # changes to every run
     [grid]                      # every combination
     n_layers = [2, 4]
     n_heads = [2, 8]
-    [[runs]]                    # and these, with seeds of their own if they say so
+    [[runs]]                    # further runs, optionally with their own seeds
     d_model = 128
     seeds = [0, 1, 2]
-    [evaluate.p7]               # further evaluations of every finished model
+    [evaluate.p7]               # additional evaluations of every finished model
     p_mix = 0.7
 
-Each config is trained once, however often it is described.
+A config that is described several times is trained once.
 """
 
 from __future__ import annotations
@@ -44,26 +44,26 @@ def load_sweep(path: Path) -> list[Entry]:
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
     if not entries:
-        raise InputError(f"{path} describes no run")
+        raise InputError(f"{path} describes no runs")
     return entries
 
 
 def expand(description: Changes, beside: Path) -> list[Entry]:
-    """Every run described, in the order of the file: the grid, then the runs named one by one."""
+    """Every run described, in the order of the file: the grid, then the single runs."""
     _check(description)
     base = _base(description, beside).with_changes(**_without_seed(description.get("fixed", {})))
-    usual = _seeds(description.get("seeds", [0]))
+    default_seeds = _seeds(description.get("seeds", [0]))
     evaluate = description.get("evaluate", {})
     return [
         Entry(base.with_changes(**changes, seed=seed), evaluate)
         for changes, seeds in [*_grid(description), *_runs(description)]
-        for seed in (usual if seeds is None else seeds)
+        for seed in (default_seeds if seeds is None else seeds)
     ]
 
 
 def _parsed(path: Path, text: str) -> Any:
     if path.suffix not in READERS:
-        raise InputError("a sweep is described in .toml or .json, or by its manifest, .jsonl")
+        raise InputError("a sweep is a description (.toml or .json) or a manifest (.jsonl)")
     try:
         return READERS[path.suffix](text)
     except (ValueError, RecursionError) as error:
@@ -72,7 +72,7 @@ def _parsed(path: Path, text: str) -> Any:
 
 def _check(description: Any) -> None:
     if not isinstance(description, dict):
-        raise InputError("expected an object of preset, grid, …")
+        raise InputError("expected an object with preset, grid, …")
     for key, value in description.items():
         if key not in KEYS:
             raise unknown("key", key, KEYS)
@@ -88,7 +88,7 @@ def _expect(what: str, value: Any, kind: type) -> None:
 
 def _base(description: Changes, beside: Path) -> TrainConfig:
     if ("preset" in description) == ("config" in description):
-        raise InputError("name a preset or a config file: one of them")
+        raise InputError("name either a preset or a config file")
     if "preset" in description:
         return preset(description["preset"])
     return TrainConfig.load(beside / description["config"])
@@ -113,12 +113,12 @@ def _runs(description: Changes) -> list[tuple[Changes, list[int] | None]]:
 
 def _seeds(seeds: Any) -> list[int]:
     if not isinstance(seeds, list) or not seeds or any(type(seed) is not int for seed in seeds):
-        raise InputError(f"seeds must be a list of whole numbers, not {seeds!r}")
+        raise InputError(f"seeds must be a list of integers, not {seeds!r}")
     return seeds
 
 
 def _without_seed(changes: Changes) -> Changes:
-    """Seeds are given in one way."""
+    """Seeds are given as `seeds` only, so that a run's seed is never stated twice."""
     if "seed" in changes:
         raise InputError("give seeds = [0, 1, …] instead of seed")
     return changes

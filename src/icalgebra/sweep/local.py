@@ -1,4 +1,4 @@
-"""Workers of this machine: processes of their own, several to a device, so that one death takes nothing along."""
+"""Workers on this machine: one process per run, several per device, so that a crash ends only its own run."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from icalgebra.sweep.manifest import Entry
 from icalgebra.sweep.task import run_entry
 
 LOG = "log.txt"
-# Forked from a server that has the imports behind it and has not touched CUDA. torch imports its compiler with the
-# first optimiser, which costs as much as all the rest.
+# Forked from a server that has already imported everything and has not touched CUDA. torch imports its compiler with
+# the first optimiser, which takes as long as all other imports together.
 PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(["icalgebra.sweep.task", "torch._dynamo"])
 
 
 class LocalWorkers:
-    """Up to `slots` runs at once, each in a process of its own, dealt out evenly among the devices."""
+    """Up to `slots` concurrent runs, each in its own process, spread evenly over the devices."""
 
     def __init__(self, slots: int = 1, devices: list[str | None] | None = None) -> None:
         if slots < 1:
@@ -45,35 +45,37 @@ class LocalWorkers:
 
     def ended(self, timeout: float) -> Iterator[tuple[Entry, str]]:
         for sentinel in wait(list(self.running), timeout):
-            process, entry, _ = self.running.pop(sentinel)  # type: ignore[arg-type]  # they are the ints given
+            process, entry, _ = self.running.pop(sentinel)  # type: ignore[arg-type]  # wait returns the ints it was given
             process.join()
-            yield entry, f"its process ended with {process.exitcode}; see {LOG} in its folder"
+            yield entry, f"its process ended with exit code {process.exitcode}; see {LOG} in its folder"
 
     def stop(self) -> None:
         for process, _, _ in self.running.values():
-            process.kill()  # a run can be killed at any moment; nothing is gained by asking kindly
+            process.kill()  # a run can be killed at any moment without loss, so no gentler signal is needed
         for process, _, _ in self.running.values():
             process.join()
         self.running.clear()
 
 
 def start_server() -> None:
-    """The fork server, if it does not run yet. Ctrl-C reaches it too, and during its imports it would answer with a
-    traceback: it inherits that this signal is ignored, as it does by itself later."""
+    """Start the fork server unless it runs already. Ctrl-C reaches it too, and during its imports would print a
+    traceback: so it inherits SIG_IGN. Later it ignores the signal by itself."""
     if threading.current_thread() is not threading.main_thread():
-        return forkserver.ensure_running()  # signals are the main thread's
-    listened = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        return forkserver.ensure_running()  # only the main thread may set signal handlers
+    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         forkserver.ensure_running()
     finally:
-        signal.signal(signal.SIGINT, listened)
+        signal.signal(signal.SIGINT, previous)
 
 
 def _work(entry: Entry, folder: Path, device: str | None, slots: int) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches every process of a terminal; the sweep decides
-    threading.Thread(target=_leave_with_parent, daemon=True).start()
-    _write_to(folder / LOG)
-    # Processes that each use every core only get in each other's way.
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C reaches every process of a terminal; the sweep stops its workers
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
+    _redirect_output(folder / LOG)
+    # Workers that each use every core slow each other down.
     torch.set_num_threads(max(1, torch.get_num_threads() // slots))
     try:
         run_entry(entry, folder, device)
@@ -81,15 +83,15 @@ def _work(entry: Entry, folder: Path, device: str | None, slots: int) -> None:
         sys.exit(f"icalgebra: {error}")
 
 
-def _leave_with_parent() -> None:
-    """A sweep that is killed cannot stop its workers: they notice, so that none goes on unseen."""
+def _exit_with_parent() -> None:
+    """A killed sweep cannot stop its workers, so each exits when its parent is gone."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
         os._exit(1)
 
 
-def _write_to(path: Path) -> None:
+def _redirect_output(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     os.dup2(log, 1)

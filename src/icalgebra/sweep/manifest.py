@@ -1,4 +1,4 @@
-"""The manifest: one frozen run a line, with an id that its config alone decides and a name for people."""
+"""The manifest: one frozen run per line, with an id that depends on its config alone and a readable name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from icalgebra.train.config import RENAMED, TrainConfig
 
 MANIFEST = "manifest.jsonl"
 LINE = ("id", "name", "config", "evaluate")
-# What an evaluation of a finished model may change. The alphabet is the model's own.
+# What an additional evaluation may change. Not the alphabet: it is part of the model.
 EVALUATION_FIELDS = (*(f for f in WORLD_FIELDS if f != "n_variables"), "n_facts", "seed", "eval_n", "eval_facts")
 FIRST_NAMES = {new: old for old, new in RENAMED.items()}
 
@@ -25,7 +25,7 @@ Changes = dict[str, Any]
 
 @dataclass(frozen=True)
 class Entry:
-    """One run of a sweep, and under which further settings its finished model is evaluated."""
+    """One run of a sweep, and the additional settings under which its finished model is evaluated."""
 
     config: TrainConfig
     evaluate: dict[str, Changes]
@@ -33,14 +33,14 @@ class Entry:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "evaluate", current_evaluations(self.evaluate))
-        self.evaluation_configs  # noqa: B018 (checks what it is given)
+        self.evaluation_configs  # noqa: B018 (building them checks the fields)
 
     @cached_property
     def id(self) -> str:
-        """A hash of what differs from the defaults, under the names that fields had first: a finished run keeps its id
+        """A hash of what differs from the defaults, under the fields' first names, so that a finished run keeps its id
         when a later version adds or renames a field."""
-        usual, own = TrainConfig().to_dict(), self.config.to_dict()
-        differing = {FIRST_NAMES.get(field, field): own[field] for field in own if own[field] != usual[field]}
+        default, own = TrainConfig().to_dict(), self.config.to_dict()
+        differing = {FIRST_NAMES.get(field, field): own[field] for field in own if own[field] != default[field]}
         frozen = json.dumps(differing, sort_keys=True)
         return hashlib.sha256(frozen.encode()).hexdigest()[:12]
 
@@ -53,7 +53,7 @@ class Entry:
         return {name: self.config.with_changes(**changes) for name, changes in self.evaluate.items()}
 
     def folder(self, out: Path) -> Path:
-        """By id, so that a sweep that grows finds its finished runs again."""
+        """Named by id, so that an extended sweep finds the runs that are already done."""
         return out / "runs" / self.id
 
     def to_dict(self) -> dict[str, Any]:
@@ -65,26 +65,28 @@ class Entry:
             raise InputError(f"expected an object with {', '.join(LINE)}")
         entry = Entry(TrainConfig.from_dict(values["config"]), values["evaluate"], values["name"])
         if entry.id != values["id"]:
-            raise InputError(f"its config was changed: {values['id']} is not its id")
+            raise InputError(
+                f"its config was changed: {values['id']} is not its id; write a new manifest from the description"
+            )
         return entry
 
 
 def current_evaluations(evaluate: Any) -> dict[str, Changes]:
-    """The further evaluations of a run, their fields under the names they have today."""
+    """The additional evaluations of a run, with their fields under the current names."""
     if not isinstance(evaluate, dict) or not all(isinstance(changes, dict) for changes in evaluate.values()):
         raise InputError(f"evaluate must be a table of tables of fields, not {evaluate!r}")
     return {name: current_names(changes, RENAMED) for name, changes in evaluate.items()}
 
 
 def distinct(entries: list[Entry]) -> list[Entry]:
-    """Each config once, in the order of first mention, named by what differs between them."""
+    """Each config once, in the order of first mention, named by the fields that vary."""
     once = list({entry.id: entry for entry in entries}.values())
     fields = varying_fields(once)
     return [replace(entry, name=_name(entry, fields)) for entry in once]
 
 
 def chosen(entries: list[Entry], words: tuple[str, ...]) -> list[Entry]:
-    """The runs whose name has all these words."""
+    """The runs whose name contains all these words."""
     found = [entry for entry in entries if set(words) <= set(entry.name.split())]
     if not found:
         raise InputError(f"no run is called {' '.join(words)}; the first is {entries[0].name}")
@@ -99,11 +101,8 @@ def varying_fields(entries: list[Entry]) -> list[str]:
 
 def _name(entry: Entry, fields: list[str]) -> str:
     values = entry.config.to_dict()
-    return " ".join(f"{field}={_told(values[field])}" for field in fields) or "the only run"
-
-
-def _told(value: Any) -> str:
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+    shown = {field: ",".join(map(str, v)) if isinstance(v := values[field], list) else str(v) for field in fields}
+    return " ".join(f"{field}={value}" for field, value in shown.items()) or "the only run"
 
 
 def write_manifest(out: Path, entries: list[Entry]) -> Path:

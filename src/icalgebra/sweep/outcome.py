@@ -1,6 +1,6 @@
-"""done.json: what a finished run came to. It is written whole, last, and is the only thing that makes a run count.
+"""done.json: the results of a finished run. It is written last and atomically, and only it marks a run as done.
 
-A sweep's table holds all of them, so a table alone is enough to go on with a sweep on another machine.
+A sweep's table contains them all, so the table alone is enough to continue a sweep on another machine.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ Estimates = dict[str, Estimate]
 
 
 def write_outcome(entry: Entry, folder: Path, result: TrainResult, evaluations: dict[str, Estimates]) -> None:
-    """Everything outside `clock` is the same for the same entry."""
+    """Write done.json. Everything outside `clock` is the same for the same entry."""
     records = RunFolder(folder, entry.config).records()
-    told = {
+    outcome = {
         "id": entry.id,
         "config": entry.config.to_dict(),
         "evaluate": entry.evaluate,
         "step": result.step,
-        "logits": "fp32",  # how evaluations read them out; outcomes without this word are from before
+        "logits": "fp32",  # precision of the evaluations' logits; older outcomes, read out in bf16, lack this key
         "final": final_values(result.final, entry.config.eval_n),
         "steps_to": {f"{target:g}": steps_to(target, records) for target in TARGETS},
         "course": course(records),
         "evaluations": {name: {key: e.to_dict() for key, e in found.items()} for name, found in evaluations.items()},
         "clock": _clock(result),
     }
-    write_json(folder / DONE, told)
+    write_json(folder / DONE, outcome)
 
 
 def _clock(result: TrainResult) -> dict[str, Any]:
@@ -50,32 +50,33 @@ def _clock(result: TrainResult) -> dict[str, Any]:
 
 
 def finished(entry: Entry, folder: Path) -> Outcome | None:
-    """What done.json says, if it is there and about this very run with these very evaluations."""
+    """The contents of done.json if it exists and is about this config and these evaluations."""
     try:
-        told = json.loads((folder / DONE).read_text(encoding="utf-8"))
+        outcome = json.loads((folder / DONE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return told if isinstance(told, dict) and _is_about(told, entry) else None
+    return outcome if isinstance(outcome, dict) and _is_about(outcome, entry) else None
 
 
 def adopt(entry: Entry, row: Outcome, folder: Path) -> None:
-    """Take a finished run over from a row of a table, where its own folder has stayed behind."""
+    """Write done.json from a finished row of a table, for a run whose folder is on another machine."""
     if row.get("done") and _is_about(row, entry) and finished(entry, folder) is None:
         write_json(folder / DONE, {key: row[key] for key in FIELDS if key in row})
 
 
-def _is_about(told: Outcome, entry: Entry) -> bool:
-    """The id says what differs from the defaults. Another version may have had others: so the whole config counts."""
-    if told.get("id") != entry.id or not entry.config.matches(told.get("config")):
+def _is_about(outcome: Outcome, entry: Entry) -> bool:
+    """The id covers only what differs from the defaults, which other versions may have changed: so the whole config is
+    compared."""
+    if outcome.get("id") != entry.id or not entry.config.matches(outcome.get("config")):
         return False
     try:
-        return current_evaluations(told.get("evaluate")) == entry.evaluate
+        return current_evaluations(outcome.get("evaluate")) == entry.evaluate
     except InputError:
         return False
 
 
 def final_values(record: Record, n: int) -> dict[str, dict[str, float | int]]:
-    """The last evaluation of a run: shares with their intervals, means as they were written down."""
+    """The last evaluation of a run: accuracies with intervals, means as metrics.jsonl has them."""
     values = {name: value for name, value in record.items() if isinstance(value, float)}
     return {
         name: proportion(value * n, n).to_dict() if is_accuracy(name) else {"value": value, "n": n}
@@ -84,10 +85,10 @@ def final_values(record: Record, n: int) -> dict[str, dict[str, float | int]]:
 
 
 def course(records: list[Record]) -> dict[str, list[list[float]]]:
-    """Hold-out accuracy and training loss by step: what a figure of many runs needs."""
+    """Hold-out accuracy and training loss by step, for figures of many runs."""
     return {name: [[r["step"], r[name]] for r in records if name in r] for name in ("holdout", "loss")}
 
 
 def steps_to(target: float, records: list[Record]) -> int | None:
-    """The first evaluation whose hold-out accuracy reached the target; None: none did."""
+    """The step of the first evaluation whose hold-out accuracy reached the target; None if none did."""
     return next((record["step"] for record in records if record.get("holdout", 0.0) >= target), None)

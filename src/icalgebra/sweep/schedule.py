@@ -1,4 +1,4 @@
-"""The sweep itself: hand waiting runs to free workers, try again what died, believe done.json alone."""
+"""The sweep itself: give waiting runs to free workers and retry those that died. Only done.json marks a run as done."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from typing import Protocol
 from icalgebra.sweep.manifest import Entry
 from icalgebra.sweep.outcome import finished
 
-TICK = 0.25  # seconds between two looks at the workers
+TICK = 0.25  # seconds between two checks of the workers
 
 
 class Workers(Protocol):
-    """Where runs are run: processes of this machine, or a cluster's."""
+    """Where runs are executed: processes on this machine, or a cluster."""
 
     @property
     def slots(self) -> int:
-        """Runs at once."""
+        """The number of concurrent runs."""
 
     def start(self, entry: Entry, folder: Path) -> None: ...
 
     def ended(self, timeout: float) -> Iterator[tuple[Entry, str]]:
-        """Runs that ended since the last call, with a word on how; waits a while for one."""
+        """Runs that ended since the last call, each with how it ended; waits up to `timeout` seconds for one."""
 
     def stop(self) -> None:
-        """End whatever still runs."""
+        """Stop all runs."""
 
 
 @dataclass
@@ -47,7 +47,7 @@ def run_sweep(
     retries: int = 2,
     watch: Callable[[Status], None] = lambda status: None,
 ) -> Status:
-    """Run what is not done yet, each run tried again from its checkpoint at most `retries` times."""
+    """Run what is not done yet; a run that dies is resumed from its checkpoint, at most `retries` times."""
     status = Status(waiting=list(entries))
     try:
         while status.waiting or status.running:
@@ -73,7 +73,7 @@ def _fill(status: Status, out: Path, workers: Workers) -> None:
 
 
 def _settle(status: Status, entry: Entry, done: bool, complaint: str, retries: int) -> None:
-    """A worker may die after its run was done, or end well without having finished it: only done.json counts."""
+    """A worker may die after its run was done, or exit normally without finishing it, so only done.json counts."""
     if done:
         status.done.append(entry)
         return

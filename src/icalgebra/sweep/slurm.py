@@ -1,4 +1,4 @@
-"""A sweep as a Slurm array: one task a line of the manifest. It is written, not submitted."""
+"""A sweep as a Slurm array: one task per line of the manifest. The script is written, not submitted."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ SCRIPT = """\
 #SBATCH --output={logs}/%a.log
 #SBATCH --open-mode=append
 #SBATCH --requeue{gpu}
-# Submit it again as often as needed: finished runs end at once, the others go on from their checkpoints.
-# The table of what is done: {collect}
+# Submit it as often as needed: finished runs end at once, the others resume from their checkpoints.
+# To collect the table of finished runs: {collect}
 set -euo pipefail
 exec {command} --task "$SLURM_ARRAY_TASK_ID"
 """
 
 
 def slurm_script(manifest: Path, n: int, device: str | None, retries: int, at_once: int | None) -> str:
-    """The text of the script. The folder of the manifest is the sweep's, and has a folder for the tasks' logs."""
+    """The text of the script. The manifest lies in the sweep's folder, which must have a folder slurm for the logs."""
     manifest = manifest.absolute()
     out = manifest.parent
     if any(c.isspace() for c in str(out)):
-        raise InputError(f"Slurm takes no path with spaces for a log: {out}")
+        raise InputError(f"Slurm allows no spaces in the path of a log; choose another folder than {out}")
     arguments = [sys.executable, "-m", "icalgebra", "sweep", str(manifest), "--out", str(out)]
     run = [*arguments, "--retries", str(retries), *(["--device", device] if device else [])]
     return SCRIPT.format(

@@ -1,4 +1,4 @@
-"""What comes out of a sweep: a row a run, and the curves of the figure. The table is also what a sweep goes on from."""
+"""The results of a sweep: a table with one row per run, from which a sweep can be continued, and training curves."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from icalgebra.train.run import RunFolder
 
 TABLE = "table.json"
 ROW = ("id", "name", "config", "done")
-OUTCOME = ("final", "steps_to", "course", "evaluations", "clock")  # what a run that is done has besides
+OUTCOME = ("final", "steps_to", "course", "evaluations", "clock")  # what the row of a finished run has in addition
 
 
 def sweep_table(entries: list[Entry], out: Path) -> list[dict[str, Any]]:
-    """A row a run, in the manifest's order; one that is not done has no values yet."""
+    """One row per run, in the manifest's order; a run that is not done has no values yet."""
     fields = varying_fields(entries)
     return [_row(entry, fields, finished(entry, entry.folder(out))) for entry in entries]
 
@@ -30,7 +30,7 @@ def _row(entry: Entry, fields: list[str], outcome: dict[str, Any] | None) -> dic
     row = {"id": entry.id, "name": entry.name, "varies": {field: config[field] for field in fields}, "config": config}
     if outcome is None:
         return {**row, "done": False}
-    # An outcome of an earlier version may have fewer fields, or other names for them: all rows tell theirs alike.
+    # An outcome of an earlier version may lack fields or use former names: config and evaluate come from the entry.
     return {**row, "done": True, **outcome, "config": config, "evaluate": entry.evaluate}
 
 
@@ -46,16 +46,16 @@ def read_table(path: Path) -> dict[str, Any]:
     table = read_json(path)
     rows = table.get("runs") if isinstance(table, dict) and "sweep" in table else None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise InputError(f"{path} is no table of a sweep")
+        raise InputError(f"{path} is not the table of a sweep")
     for number, row in enumerate(rows, start=1):
         missing = [key for key in (*ROW, *(OUTCOME if row.get("done") else ())) if key not in row]
         if missing:
-            raise InputError(f"{path} is no table of a sweep: its run {number} has no {', '.join(missing)}")
+            raise InputError(f"{path} is not the table of a sweep: its run {number} has no {', '.join(missing)}")
     return table
 
 
 def adopt_table(entries: list[Entry], out: Path) -> None:
-    """Runs that the folder's table says are done need no folder of their own: it may have come from elsewhere."""
+    """Mark as done the runs that the folder's table lists as done, even if their folders are on another machine."""
     if (out / TABLE).is_file():
         rows = {row["id"]: row for row in read_table(out)["runs"]}
         for entry in entries:
@@ -64,7 +64,7 @@ def adopt_table(entries: list[Entry], out: Path) -> None:
 
 @dataclass(frozen=True)
 class RunCurves:
-    """One run's course: hold-out accuracy with its interval, and training loss as (step, nats)."""
+    """One run's training curves: hold-out accuracy with its interval, and training loss as (step, nats)."""
 
     name: str
     holdout: Curve
@@ -72,7 +72,7 @@ class RunCurves:
 
 
 def sweep_curves(entries: list[Entry], out: Path) -> list[RunCurves]:
-    """Of every run that has been evaluated, done or not."""
+    """The curves of every run that has been evaluated at least once, done or not."""
     courses = [(entry, _course(entry, out)) for entry in entries]
     return [run_curves(entry.name, found, entry.config.eval_n) for entry, found in courses if found["holdout"]]
 
@@ -86,6 +86,8 @@ def _course(entry: Entry, out: Path) -> dict[str, list[list[float]]]:
 
 
 def run_curves(name: str, found: dict[str, list[list[float]]], n: int) -> RunCurves:
-    """From a course, whose accuracies come from n sequences each."""
-    steps, shares = zip(*found["holdout"])
-    return RunCurves(name, Curve.from_estimates(steps, [proportion(share * n, n) for share in shares]), found["loss"])
+    """Curves from a run's `course`, whose accuracies come from n sequences each."""
+    steps, accuracies = zip(*found["holdout"])
+    return RunCurves(
+        name, Curve.from_estimates(steps, [proportion(value * n, n) for value in accuracies]), found["loss"]
+    )

@@ -1,4 +1,4 @@
-"""One run of a sweep, from wherever it stands to its done.json. Every kind of worker ends here."""
+"""One run of a sweep, from its current state to its done.json. Every kind of worker calls run_entry."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ HOLDER = "holder"
 
 
 def run_entry(entry: Entry, folder: Path, device: str | None = None) -> None:
-    """Start the run, or go on from its newest checkpoint; done.json comes last and whole, so it says that all is done.
+    """Start the run, or resume it from its newest checkpoint; done.json is written last.
 
-    Whoever comes second waits for the first: a run has one writer, even if an older sweep's worker is still alive.
+    A second caller waits for the first: a run has one writer, even if a worker of an earlier sweep is still alive.
     """
     with held(folder):
         if finished(entry, folder) is None:
@@ -35,7 +35,7 @@ def run_entry(entry: Entry, folder: Path, device: str | None = None) -> None:
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """The folder's lock, which the system takes back from a process that dies; the file tells who has it."""
+    """Hold the folder's lock, which the system releases if the process dies; the file names host and process."""
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / HOLDER, "a", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -48,7 +48,7 @@ def _trained(config: TrainConfig, folder: Path, device: str | None) -> TrainResu
     if not (folder / "config.json").exists():
         return train(config, folder, device=device)
     if TrainConfig.load(folder / "config.json") != config:
-        raise InputError(f"{folder} holds another run than its name says")
+        raise InputError(f"{folder} holds a run of another config; move it away")
     return train(resume=folder, device=device)
 
 
