@@ -163,7 +163,7 @@ def test_seeds_span_from_the_lowest_to_the_highest() -> None:
 
 
 @pytest.mark.parametrize("module", [architecture, mixing])
-def test_a_table_without_what_is_asked_says_so(tmp_path: Path, module: Any) -> None:
+def test_a_table_without_the_needed_runs_is_refused(tmp_path: Path, module: Any) -> None:
     sizes = {} if module is architecture else {"n": 2}
     with pytest.raises(InputError, match="no run of this sweep is done"):
         module.run("quick", 0, table(tmp_path / "t.json", []), **sizes)
@@ -171,12 +171,12 @@ def test_a_table_without_what_is_asked_says_so(tmp_path: Path, module: Any) -> N
     with pytest.raises(InputError, match="has no run"):
         module.run("quick", 0, table(tmp_path / "t.json", [other]), **sizes)
     (tmp_path / "t.json").write_text("[]")
-    with pytest.raises(InputError, match="no table of a sweep"):
+    with pytest.raises(InputError, match="is not the table of a sweep"):
         module.run("quick", 0, Runs((str(tmp_path / "t.json"),)), **sizes)
 
 
 @pytest.mark.parametrize("missing", ["done", "config", "name", "course"])
-def test_a_row_without_what_it_needs_is_told(tmp_path: Path, missing: str) -> None:
+def test_an_incomplete_row_is_refused(tmp_path: Path, missing: str) -> None:
     rows = [{key: value for key, value in found.items() if key != missing} for found in paper_like()[:1]]
     with pytest.raises(InputError, match=f"its run 1 has no {missing}"):
         finished_rows(table(tmp_path / "t.json", rows))

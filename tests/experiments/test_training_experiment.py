@@ -92,7 +92,7 @@ def test_a_result_has_its_models_name_and_the_command_for_it(runs_folder, source
     )
 
 
-def test_the_folder_one_stands_in_has_its_own_name(runs_folder, monkeypatch) -> None:
+def test_the_working_directory_has_its_own_name(runs_folder, monkeypatch) -> None:
     monkeypatch.chdir(runs_folder / "runs" / "p0.5")
     found = load_with_config(".")
     assert (found.name, found.given) == ("p0.5", ".")
