@@ -205,7 +205,7 @@ def test_a_model_refuses_tokens_of_another_alphabet(world: icalgebra.World) -> N
         (["train", "tyni", "--out", "x"], "did you mean 'tiny'"),
         (["train", "tiny"], "--out RUN"),
         (["train", "tiny", "--out", "x", "--device", "gpu"], "unknown device"),
-        (["train", "tiny", "--resume", "x"], "the run's own config"),
+        (["train", "tiny", "--resume", "x"], "uses the saved config"),
         (["train", "tiny", "--out", "x", "--d-model", "7"], "even number of dimensions"),
         (["train", "tiny", "--out", "x", "--device", "meta"], "torch cannot use the device 'meta'"),
         # one matrix is larger than the address space: refused even where the system overcommits memory

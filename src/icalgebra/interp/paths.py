@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from icalgebra.interp.components import Component, measured
@@ -169,7 +168,7 @@ def _stacked(base: Tensor, senders: dict[Sender, Tensor]) -> Float[Tensor, "n se
 
 
 def _into_logits(model: Transformer, base: Tensor, senders: dict[Sender, Tensor]) -> Tensor:
-    return F.linear(model.ln_final(_stacked(base, senders)), model.unembedding)
+    return model.read_out(_stacked(base, senders))
 
 
 def _into_mlp(model: Transformer, run: _Run, receiver: Component, senders: dict[Sender, Tensor]) -> Tensor:

@@ -18,7 +18,6 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from icalgebra.interp.hooks import Change, cached
@@ -136,7 +135,7 @@ def resume_query(
             z = attend(block.attn, block.ln1(x), run.keys[layer], run.values[layer], cos, sin, kept_out)
         x = at("hook_resid_mid", x + at("hook_attn_out", block.attn.o(at("attn.hook_z", z).flatten(-2))))
         x = at("hook_resid_post", x + at("hook_mlp_out", block.mlp(block.ln2(x))))
-    return F.linear(model.ln_final(x[:, :, -1]), model.unembedding).expand(-1, variants, -1)
+    return model.read_out(x[:, :, -1]).expand(-1, variants, -1)
 
 
 def attend(
