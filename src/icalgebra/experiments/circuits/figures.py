@@ -1,0 +1,178 @@
+"""Maps of single components, graphs of the paths between them, and what attention knock-out leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from icalgebra.language.vocabulary import SLOTS
+from icalgebra.plotting import COLOURS, axes
+from icalgebra.plotting.panels import head_map, number_map, short, titled
+from icalgebra.results import Result
+
+WRITTEN = 0.05  # the least share whose number is written into a cell
+SIGNS = {"comma": ",", "equals": "=", "comma behind": ", behind"}
+BLOCKED = ("comma", "left", "right", "equals", "all")
+# The columns of a graph: the changed fact with the ',' behind it, then the query.
+PLACES = (
+    *(f"the fact's {name}" for name in ("left", "right", "equals", "answer", "comma behind")),
+    *(f"the query's {name}" for name in ("comma", "left", "right", "equals")),
+)
+INPUTS = {"query": "q", "key": "k", "value": "v", "residual": ""}
+SPREAD = 0.3  # between heads of one layer at one token
+ASIDE = 0.25  # MLPs stand to the right of heads and logits, so that arrows past them can be seen
+
+
+def _sign(name: str) -> str:
+    return SIGNS.get(name, name)
+
+
+# --- maps -------------------------------------------------------------------------------------------------------------
+
+
+def maps(result: Result) -> Figure:
+    """One heat map a mechanism: components in rows, tokens of the query in columns, shares of the logit difference."""
+    found = result.details["mechanisms"]
+    figure, panels = axes(1, len(found), (10.0, 7.2), sharey=True)
+    for panel, (name, mechanism) in zip(panels[0], found.items()):
+        total = result.values[f"{name}.total.logit_difference"].value
+        _share_map(panel, mechanism["maps"]["denoise"], total)
+        titled(panel, name)
+    return figure
+
+
+def _share_map(panel: Any, table: dict[str, Any], total: float) -> None:
+    """Shares in colours from −1 to 1; None is left white."""
+    shares = np.array(table["logit_difference"], dtype=float) / total
+    panel.imshow(shares, cmap="PiYG", vmin=-1, vmax=1, aspect="auto")
+    panel.grid(False)
+    panel.tick_params(length=0)
+    panel.set_xticks(range(len(table["tokens"])), [_sign(token) for token in table["tokens"]])
+    panel.set_yticks(range(len(table["rows"])), table["rows"], fontsize=6.5)
+    for (row, column), value in np.ndenumerate(shares):
+        if abs(value) >= WRITTEN:
+            ink = "white" if abs(value) > 0.7 else "#333333"
+            panel.text(column, row, short(value), ha="center", va="center", fontsize=6.5, color=ink)
+    for row, name in enumerate(table["rows"][:-1]):
+        if name.startswith("mlp"):
+            panel.axhline(row + 0.5, color="#bbbbbb", linewidth=0.7)
+
+
+# --- graphs -----------------------------------------------------------------------------------------------------------
+
+
+def graphs(result: Result) -> Figure:
+    """One graph a mechanism: components at tokens, layers upwards, and paths with the share that each carries."""
+    found = result.details["mechanisms"]
+    figure, panels = axes((len(found) + 1) // 2, 2, (10.0, 4.2 * ((len(found) + 1) // 2)))
+    for panel, (name, mechanism) in zip(panels.flat, found.items()):
+        _graph(panel, mechanism["edges"], COLOURS[name])
+        titled(panel, name)
+    for panel in list(panels.flat)[len(found) :]:
+        panel.axis("off")
+    return figure
+
+
+def _graph(panel: Any, edges: list[dict[str, Any]], colour: str) -> None:
+    places = _positions(edge[end] for edge in edges for end in ("sender", "receiver"))
+    parallel: dict[tuple[Any, Any], list[dict[str, Any]]] = {}
+    for edge in edges:
+        parallel.setdefault((_node(edge["sender"]), _node(edge["receiver"])), []).append(edge)
+    for (sender, receiver), same in parallel.items():
+        _arrow(panel, places[sender], places[receiver], same, colour)
+    for (component, _, _), (x, y) in places.items():
+        box = {"boxstyle": "round,pad=0.25", "facecolor": "white", "edgecolor": "#555555", "linewidth": 0.8}
+        panel.text(x, y, component, ha="center", va="center", fontsize=8, bbox=box, zorder=3)
+    _frame(panel, places)
+
+
+def _node(end: dict[str, Any]) -> tuple[str, str, int]:
+    return end["component"], end["token"], end["layer"]
+
+
+def _positions(ends: Iterable[dict[str, Any]]) -> dict[tuple[str, str, int], tuple[float, float]]:
+    """Used tokens in columns from left to right; an MLP stands half a layer above the heads that it follows."""
+    nodes = sorted({_node(end) for end in ends})
+    columns = [place for place in PLACES if any(token == place for _, token, _ in nodes)]
+    rows: dict[tuple[str, float], list[tuple[str, str, int]]] = {}
+    for node in nodes:
+        component, token, layer = node
+        rows.setdefault((token, layer + 0.5 * component.startswith("mlp")), []).append(node)
+    found = {}
+    for (token, height), together in rows.items():
+        for i, node in enumerate(together):
+            aside = ASIDE if node[0].startswith("mlp") else -ASIDE * (node[0] != "logits")
+            found[node] = (columns.index(token) + aside + SPREAD * (i - (len(together) - 1) / 2), height)
+    return found
+
+
+def _arrow(
+    panel: Any, begin: tuple[float, float], end: tuple[float, float], edges: list[dict[str, Any]], colour: str
+) -> None:
+    """One arrow between two nodes; paths through different inputs share it, each with its number."""
+    strongest = max(abs(edge["share"]) for edge in edges)
+    style = {
+        "arrowstyle": "-|>",
+        "color": colour,
+        "linewidth": 0.6 + 2.4 * min(strongest, 1),
+        "shrinkA": 9,
+        "shrinkB": 9,
+    }
+    panel.annotate("", end, begin, arrowprops=style, zorder=1)
+    text = "\n".join(f"{INPUTS[edge['input']]} {short(edge['share'])}".strip() for edge in edges)
+    middle = [0.55 * a + 0.45 * b for a, b in zip(begin, end)]
+    patch = {"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
+    panel.text(*middle, text, ha="center", va="center", fontsize=7, bbox=patch, zorder=2)
+
+
+def _frame(panel: Any, places: dict[tuple[str, str, int], tuple[float, float]]) -> None:
+    panel.grid(False)
+    if not places:
+        panel.axis("off")
+        panel.text(0.5, 0.5, "no path carries a tenth", ha="center", transform=panel.transAxes)
+        return
+    columns = [place for place in PLACES if any(token == place for _, token, _ in places)]
+    panel.set_xticks(range(len(columns)), [_place_name(column) for column in columns], fontsize=7.5)
+    panel.set_xlim(-0.6, len(columns) - 0.4)
+    heights = [height for _, height in places.values()]
+    panel.set_ylim(min(heights) - 0.5, max(heights) + 0.5)
+    layers = range(int(np.ceil(min(heights))), int(max(heights)))
+    panel.set_yticks([layer for layer in layers if layer >= 0])
+    panel.set_ylabel("layer")
+
+
+def _place_name(place: str) -> str:
+    owner, name = place.removeprefix("the ").split(" ", 1)
+    return f"{owner}\n{_sign(name)}"
+
+
+# --- knock-out --------------------------------------------------------------------------------------------------------
+
+
+def knockout(result: Result) -> Figure:
+    """One table a distribution: the slot that may not be read in rows, the reading token in columns, accuracy in %."""
+    names = list(result.details["knockout"]["tables"])
+    figure, panels = axes(1, len(names), (10.0, 2.4), sharey=True)
+    for panel, name in zip(panels[0], names):
+        table = [[result.values[f"knockout.{name}.{slot}.{token}"].value for token in BLOCKED] for slot in SLOTS]
+        rows, columns = [_sign(slot) for slot in SLOTS], [_sign(token) for token in BLOCKED]
+        number_map(panel, table, rows, columns, "Greens", 1.0, factor=100, digits=0, size=7.5)
+        titled(panel, name)
+        panel.set_xlabel("read by")
+    panels[0][0].set_ylabel("slot not read")
+    return figure
+
+
+def commas(result: Result) -> Figure:
+    """One heat map a distribution: accuracy where one head of one layer may not read ','."""
+    tables = result.details["knockout"]["tables"]
+    figure, panels = axes(1, len(tables), (10.0, 2.0))
+    for panel, (name, table) in zip(panels[0], tables.items()):
+        head_map(panel, table["heads"], name, size=6)
+    return figure
+
+
+FIGURES = (maps, graphs, knockout, commas)

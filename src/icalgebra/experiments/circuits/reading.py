@@ -1,0 +1,177 @@
+"""What the section on circuits says of one model, and by which thresholds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from icalgebra.experiments.shared.readings import Number, Shown, Values
+
+REACTS = 0.2  # change of the clean answer's probability; below it the model hardly uses the changed fact
+CARRIES = 0.8  # share of the effect on fresh pairs, for a set that was chosen to have nine tenths
+ALONE = 0.8  # share of the effect, for one component that does without others
+LEADS = 0.9  # K4: of the reversed effect, for the copying head
+SHARED = 0.08  # published: for copy no other head has more
+NEEDED = 0.5  # lost accuracy: without these reads the mechanism is gone
+UNNEEDED = 0.1  # lost accuracy: without these reads it works as before
+
+
+@dataclass(frozen=True)
+class Member:
+    """A component of the set: its share alone, and what the set loses without it."""
+
+    name: str
+    alone: Number
+    given_rest: Number
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    name: str
+    clean_right: Number
+    corrupt_right: Number
+    total: Number  # in probability
+    logits: Number
+    reacts: bool  # else shares of its effect say little
+    members: list[Member]  # of the smallest set; none if the effect has the wrong sign
+    share: Shown
+    lost: Shown
+    random: Shown
+    strongest: Shown
+    carries: bool  # the set holds on fresh pairs
+    one: bool  # its strongest component alone has nearly everything
+
+
+@dataclass(frozen=True)
+class CopyingHead:
+    name: str
+    decodes: Number
+    attention: Number
+    effect: Number  # reversed: towards the answer that the changed fact alone gives
+    share: Shown
+    denoise: Shown
+    other_name: str
+    other: Shown
+    other_denoise_name: str
+    other_denoise: Shown
+    needed: list[str]
+    one: bool
+    plain: Number
+    ablated: Number
+    control_name: str
+    control: Shown
+
+
+@dataclass(frozen=True)
+class Blocked:
+    """Accuracy on one distribution where ',' may not be read: by '=' alone, and by all four tokens of the query."""
+
+    name: str
+    plain: Number
+    by_equals: Number
+    by_all: Number
+    answers: Number  # where answer slots may not be read by any of them
+
+
+@dataclass(frozen=True)
+class Reading:
+    n_pairs: int
+    n_judged: int
+    mechanisms: list[Mechanism]
+    unmoved: list[str]
+    left_out: list[str]
+    copying: CopyingHead | None
+    n_blocked: int
+    blocked_facts: int
+    blocked: list[Blocked]
+    through_commas: list[str]  # gone where no token of the query may read ','
+    before_equals: list[str]  # of these, unharmed where '=' alone may not
+    at_equals: list[str]  # of these, gone where '=' alone may not
+    without_answers: bool  # answer slots need not be read at all
+
+
+def read(values: Values) -> Reading:
+    mechanisms = [_mechanism(values, name) for name in values.detail("mechanisms")]
+    blocked = [_blocked(values, name) for name in values.detail("knockout", "tables")]
+    gone = [item for item in blocked if _lost(item, item.by_all) > NEEDED]
+    return Reading(
+        n_pairs=values.config["n_pairs"],
+        n_judged=values.config["n_pairs"] // 2,
+        mechanisms=mechanisms,
+        unmoved=[item.name for item in mechanisms if not item.reacts],
+        left_out=list(values.detail("left_out")),
+        copying=_copying(values) if "copying_head" in values.result.details else None,
+        n_blocked=values.config["n_knockout"],
+        blocked_facts=values.config["knockout_facts"],
+        blocked=blocked,
+        through_commas=[item.name for item in gone],
+        before_equals=[item.name for item in gone if _lost(item, item.by_equals) < UNNEEDED],
+        at_equals=[item.name for item in gone if _lost(item, item.by_equals) > NEEDED],
+        without_answers=all(_lost(item, item.answers) < UNNEEDED for item in blocked),
+    )
+
+
+def _mechanism(values: Values, name: str) -> Mechanism:
+    total = values.number(f"{name}.total.probability", "effect")
+    members: list[dict[str, Any]] = values.detail("mechanisms", name, "set")
+    share, strongest = (_share(values, f"{name}.{key}", bool(members)) for key in ("set.share", "strongest.share"))
+    return Mechanism(
+        name=name,
+        clean_right=values.number(f"{name}.clean_right"),
+        corrupt_right=values.number(f"{name}.corrupt_right"),
+        total=total,
+        logits=values.number(f"{name}.total.logit_difference", ""),
+        reacts=total.value >= REACTS,
+        members=[
+            Member(item["name"], Number.exact(item["alone"]), Number.exact(item["given_rest"])) for item in members
+        ],
+        share=share,
+        lost=_share(values, f"{name}.set.noise", bool(members)),
+        random=values.optional(f"{name}.set.random"),
+        strongest=strongest,
+        carries=isinstance(share, Number) and share.value >= CARRIES,
+        one=isinstance(strongest, Number) and strongest.value >= ALONE,
+    )
+
+
+def _share(values: Values, key: str, measured: bool) -> Shown:
+    """A set's values are there where the set is."""
+    return values.number(key) if measured else values.optional(key)
+
+
+def _copying(values: Values) -> CopyingHead:
+    found = values.detail("copying_head")
+    share, other = (values.optional(f"copying_head.reversed.{key}") for key in ("share", "other"))
+    leads = isinstance(share, Number) and share.value >= LEADS
+    return CopyingHead(
+        name=found["head"],
+        decodes=values.number("copying_head.decodes"),
+        attention=values.number("copying_head.attention"),
+        effect=values.number("copying_head.reversed.effect", "effect"),
+        share=share,
+        denoise=values.optional("copying_head.denoise.share"),
+        other_name=found["others"]["reversed"],
+        other=other,
+        other_denoise_name=found["others"]["denoise"],
+        other_denoise=values.optional("copying_head.denoise.other"),
+        needed=found["needed"].get("probability", []),
+        one=leads and not (isinstance(other, Number) and other.value > SHARED),
+        plain=values.number("copying_head.plain.corrupt_right"),
+        ablated=values.number("copying_head.ablated.corrupt_right"),
+        control_name=found["control"],
+        control=values.optional("copying_head.control.corrupt_right"),
+    )
+
+
+def _blocked(values: Values, name: str) -> Blocked:
+    return Blocked(
+        name=name,
+        plain=values.number(f"knockout.{name}.plain"),
+        by_equals=values.number(f"knockout.{name}.comma.equals"),
+        by_all=values.number(f"knockout.{name}.comma.all"),
+        answers=values.number(f"knockout.{name}.answer.all"),
+    )
+
+
+def _lost(item: Blocked, left: Number) -> float:
+    return item.plain.value - left.value
