@@ -10,7 +10,6 @@ import pytest
 
 from icalgebra.experiments.circuits.figures import BLOCKED, FIGURES, commas, graphs, knockout, maps
 from icalgebra.experiments.circuits.reading import (
-    ALONE,
     CARRIES,
     LEADS,
     NEEDED,
@@ -118,9 +117,13 @@ def test_a_mechanism_whose_fact_hardly_matters_is_named(result: Result, total: f
 
 
 @pytest.mark.parametrize("step", [STEP, -STEP])
-def test_a_set_must_hold_on_fresh_pairs_and_one_component_may_suffice(result: Result, step: float) -> None:
-    found = read_with(result, copy__set__share=CARRIES + step, copy__strongest__share=ALONE + step).mechanisms
-    assert (found[0].carries, found[0].one) == (step > 0, step > 0)
+@pytest.mark.parametrize("members", [["1.0"], ["1.0", "mlp 1"]])
+def test_a_set_must_hold_on_fresh_pairs_and_may_be_one_component(
+    result: Result, members: list[str], step: float
+) -> None:
+    result.details["mechanisms"]["copy"]["set"] = [member(name, 0.9, 0.8) for name in members]
+    found = read_with(result, copy__set__share=CARRIES + step).mechanisms
+    assert (found[0].carries, found[0].one) == (step > 0, step > 0 and len(members) == 1)
     assert (found[1].carries, found[1].one) == (False, False), "no set"
 
 

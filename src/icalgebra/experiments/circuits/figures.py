@@ -23,7 +23,7 @@ PLACES = (
 )
 INPUTS = {"query": "q", "key": "k", "value": "v", "residual": ""}
 SPREAD = 0.3  # between heads of one layer at one token
-ASIDE = 0.25  # MLPs stand to the right of heads and logits, so that arrows past them can be seen
+ASIDE = 0.25  # MLPs stand beside heads, away from where arrows go, so that arrows past them can be seen
 
 
 def _sign(name: str) -> str:
@@ -104,9 +104,18 @@ def _positions(ends: Iterable[dict[str, Any]]) -> dict[tuple[str, str, int], tup
     found = {}
     for (token, height), together in rows.items():
         for i, node in enumerate(together):
-            aside = ASIDE if node[0].startswith("mlp") else -ASIDE * (node[0] != "logits")
-            found[node] = (columns.index(token) + aside + SPREAD * (i - (len(together) - 1) / 2), height)
+            found[node] = (
+                columns.index(token) + _aside(node[0], token) + SPREAD * (i - (len(together) - 1) / 2),
+                height,
+            )
     return found
+
+
+def _aside(component: str, token: str) -> float:
+    """MLPs to the right of the query's heads; to the left of the fact's, whose arrows all go to the right."""
+    if component == "logits":
+        return 0.0
+    return ASIDE if component.startswith("mlp") == token.startswith("the query") else -ASIDE
 
 
 def _arrow(

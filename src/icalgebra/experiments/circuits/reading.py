@@ -9,7 +9,6 @@ from icalgebra.experiments.shared.readings import Number, Shown, Values
 
 REACTS = 0.2  # change of the clean answer's probability; below it the model hardly uses the changed fact
 CARRIES = 0.8  # share of the effect on fresh pairs, for a set that was chosen to have nine tenths
-ALONE = 0.8  # share of the effect, for one component that does without others
 LEADS = 0.9  # K4: of the reversed effect, for the copying head
 SHARED = 0.08  # published: for copy no other head has more
 NEEDED = 0.5  # lost accuracy: without these reads the mechanism is gone
@@ -39,7 +38,7 @@ class Mechanism:
     random: Shown
     strongest: Shown
     carries: bool  # the set holds on fresh pairs
-    one: bool  # its strongest component alone has nearly everything
+    one: bool  # and is one component
 
 
 @dataclass(frozen=True)
@@ -114,7 +113,8 @@ def read(values: Values) -> Reading:
 def _mechanism(values: Values, name: str) -> Mechanism:
     total = values.number(f"{name}.total.probability", "effect")
     members: list[dict[str, Any]] = values.detail("mechanisms", name, "set")
-    share, strongest = (_share(values, f"{name}.{key}", bool(members)) for key in ("set.share", "strongest.share"))
+    share = _share(values, f"{name}.set.share", bool(members))
+    carries = isinstance(share, Number) and share.value >= CARRIES
     return Mechanism(
         name=name,
         clean_right=values.number(f"{name}.clean_right"),
@@ -128,9 +128,9 @@ def _mechanism(values: Values, name: str) -> Mechanism:
         share=share,
         lost=_share(values, f"{name}.set.noise", bool(members)),
         random=values.optional(f"{name}.set.random"),
-        strongest=strongest,
-        carries=isinstance(share, Number) and share.value >= CARRIES,
-        one=isinstance(strongest, Number) and strongest.value >= ALONE,
+        strongest=_share(values, f"{name}.strongest.share", bool(members)),
+        carries=carries,
+        one=carries and len(members) == 1,
     )
 
 
