@@ -139,20 +139,27 @@ def test_copying_is_the_work_of_one_head_if_no_other_has_a_part(
     assert found.one == one
 
 
+GONE, HARMED, UNHARMED = 0.95 - NEEDED - STEP, 0.95 - UNNEEDED - STEP, 0.95 - UNNEEDED + STEP
+
+
 @pytest.mark.parametrize(
-    ("by_equals", "by_all", "where"),
+    ("by_equals", "by_operands", "where"),
     [
-        (0.95 - NEEDED - STEP, 0.95 - NEEDED - STEP, "at"),
-        (0.95 - UNNEEDED + STEP, 0.95 - NEEDED - STEP, "before"),
-        (0.95 - UNNEEDED - STEP, 0.95 - NEEDED - STEP, "both"),
-        (0.95, 0.95 - NEEDED + STEP, "elsewhere"),
+        (GONE, UNHARMED, ["equals"]),
+        (UNHARMED, GONE, ["operands"]),
+        (GONE, GONE, ["equals", "operands"]),
+        (UNHARMED, UNHARMED, ["either"]),
+        (HARMED, UNHARMED, []),
+        (UNHARMED, HARMED, []),
     ],
 )
-def test_where_commas_are_read(result: Result, by_equals: float, by_all: float, where: str) -> None:
-    reading = read_with(result, knockout__copy__comma__equals=by_equals, knockout__copy__comma__all=by_all)
-    assert reading.through_commas == ([] if where == "elsewhere" else ["copy"])
-    assert reading.at_equals == (["copy"] if where == "at" else [])
-    assert reading.before_equals == (["copy"] if where == "before" else [])
+def test_where_commas_are_read(result: Result, by_equals: float, by_operands: float, where: list[str]) -> None:
+    places = {"knockout__copy__comma__equals": by_equals, "knockout__copy__comma__operands": by_operands}
+    for by_all, named in ((GONE, ["copy"]), (GONE + 2 * STEP, [])):
+        reading = read_with(result, **places, knockout__copy__comma__all=by_all)
+        found = {"equals": reading.at_equals, "operands": reading.at_operands, "either": reading.at_either}
+        assert reading.through_commas == named
+        assert found == {place: named if place in where else [] for place in found}
 
 
 @pytest.mark.parametrize(("left", "unread"), [(0.95 - UNNEEDED + STEP, True), (0.95 - UNNEEDED - STEP, False)])

@@ -14,8 +14,8 @@ from icalgebra.plotting.panels import head_map, number_map, short, titled
 from icalgebra.results import Result
 
 WRITTEN = 0.05  # the least share whose number is written into a cell
-SIGNS = {"comma": ",", "equals": "=", "comma behind": ", behind"}
-BLOCKED = ("comma", "left", "right", "equals", "all")
+SIGNS = {"comma": ",", "equals": "=", "comma behind": ", behind", "operands": "l+r"}
+BLOCKED = ("comma", "left", "right", "equals", "operands", "all")
 # The columns of a graph: the changed fact with the ',' behind it, then the query.
 PLACES = (
     *(f"the fact's {name}" for name in ("left", "right", "equals", "answer", "comma behind")),

@@ -8,8 +8,8 @@ On minimal pairs (interp/minimal_pairs.py), for each mechanism that the model's 
                                                   .noise: the share lost without it; .random: that of random sets
 <mechanism>.strongest.share                       of the strongest component alone
 copying_head.…                                    copying_head.py
-knockout.<distribution>.<slot>.<token>            accuracy where this token of the query, or `all` four, may not attend
-                                                  to this slot of the context; knockout.<distribution>.plain: may
+knockout.<distribution>.<slot>.<token>            accuracy where this token of the query, both `operands`, or `all` four
+                                                  may not attend to this slot of the context; .plain: where all may
 
 Whatever is chosen (sets, strongest components, the copying head) is chosen on one half of the pairs and scored on the
 other. Shares are of the total effect. Where a changed fact has no effect in the expected direction there is no share.
@@ -43,7 +43,7 @@ from icalgebra.interp.knockout import Reads, answers_without, by_layer_and_head,
 from icalgebra.interp.minimal_pairs import MinimalPairs, minimal_pairs
 from icalgebra.interp.paths import EMBEDDING, N_FACT, TOKENS, Edge, circuit
 from icalgebra.interp.query_cache import N_QUERY, QUERY_TOKENS
-from icalgebra.language.vocabulary import MECHANISMS
+from icalgebra.language.vocabulary import MECHANISMS, SLOTS
 from icalgebra.model.accuracy import accuracy_estimate, hits, strictly_best
 from icalgebra.model.transformer import Transformer
 from icalgebra.randomness import stream_key
@@ -55,6 +55,8 @@ Maps = dict[str, Effects]  # by direction: every component alone, on every pair
 ENOUGH = 0.9  # of the logit difference, for a set
 LEAST_EDGE = 0.1  # of the logit difference, for a path that is kept
 N_RANDOM = 8  # random sets behind the control
+# Who may not read: each token of the query, both operands (either may do what the other cannot), all four.
+READERS = {**{token: (token,) for token in QUERY_TOKENS}, "operands": ("left", "right"), "all": ()}
 KNOCKED_OUT = ("copy", "commute", "identity", "cancel")
 READ_SLOT = (
     "comma"  # the slot whose reads are also blocked by layer and head: facts are finished at the ',' behind them
@@ -276,7 +278,10 @@ def _edge(edge: Edge, model: Transformer) -> dict[str, Any]:
 def _knockout(loaded: LoadedModel, n: int, n_facts: int, seed: int, values: Values) -> dict[str, Any]:
     """By slot and token as values; the reads of ',' also by layer, and by layer and head, as tables."""
     model, tables = loaded.model, {}
-    slots, layers = by_slot(), [Reads((READ_SLOT,), layers=(layer,)) for layer in range(model.config.n_layers)]
+    slots, layers = (
+        by_slot(list(READERS.values())),
+        [Reads((READ_SLOT,), layers=(layer,)) for layer in range(model.config.n_layers)],
+    )
     reads = [*slots, *layers, *by_layer_and_head(model, READ_SLOT)]
     for name in KNOCKED_OUT:
         try:
@@ -285,9 +290,8 @@ def _knockout(loaded: LoadedModel, n: int, n_facts: int, seed: int, values: Valu
             continue
         right = answers_without(model, sequences.prompts, reads) == sequences.answers[:, None]
         values[f"knockout.{name}.plain"] = accuracy_estimate(hits(loaded.predictor, sequences))
-        for item, column in zip(slots, right.T, strict=False):
-            token = item.tokens[0] if item.tokens else "all"
-            values[f"knockout.{name}.{item.slots[0]}.{token}"] = accuracy_estimate(column)
+        names = [f"knockout.{name}.{slot}.{reader}" for slot in SLOTS for reader in READERS]
+        values |= {key: accuracy_estimate(column) for key, column in zip(names, right.T[: len(slots)], strict=True)}
         shares = right[:, len(slots) :].mean(0)
         tables[name] = {
             "layers": shares[: len(layers)].tolist(),

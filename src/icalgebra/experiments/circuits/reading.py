@@ -63,11 +63,12 @@ class CopyingHead:
 
 @dataclass(frozen=True)
 class Blocked:
-    """Accuracy on one distribution where ',' may not be read: by '=' alone, and by all four tokens of the query."""
+    """Accuracy on one distribution where ',' may not be read: by '=', by both operands, by all four tokens."""
 
     name: str
     plain: Number
     by_equals: Number
+    by_operands: Number
     by_all: Number
     answers: Number  # where answer slots may not be read by any of them
 
@@ -84,8 +85,9 @@ class Reading:
     blocked_facts: int
     blocked: list[Blocked]
     through_commas: list[str]  # gone where no token of the query may read ','
-    before_equals: list[str]  # of these, unharmed where '=' alone may not
     at_equals: list[str]  # of these, gone where '=' alone may not
+    at_operands: list[str]  # of these, gone where both operands may not
+    at_either: list[str]  # of these, unharmed where '=' may not, and where both operands may not: one place is enough
     without_answers: bool  # answer slots need not be read at all
 
 
@@ -104,8 +106,11 @@ def read(values: Values) -> Reading:
         blocked_facts=values.config["knockout_facts"],
         blocked=blocked,
         through_commas=[item.name for item in gone],
-        before_equals=[item.name for item in gone if _lost(item, item.by_equals) < UNNEEDED],
         at_equals=[item.name for item in gone if _lost(item, item.by_equals) > NEEDED],
+        at_operands=[item.name for item in gone if _lost(item, item.by_operands) > NEEDED],
+        at_either=[
+            item.name for item in gone if max(_lost(item, item.by_equals), _lost(item, item.by_operands)) < UNNEEDED
+        ],
         without_answers=all(_lost(item, item.answers) < UNNEEDED for item in blocked),
     )
 
@@ -168,6 +173,7 @@ def _blocked(values: Values, name: str) -> Blocked:
         name=name,
         plain=values.number(f"knockout.{name}.plain"),
         by_equals=values.number(f"knockout.{name}.comma.equals"),
+        by_operands=values.number(f"knockout.{name}.comma.operands"),
         by_all=values.number(f"knockout.{name}.comma.all"),
         answers=values.number(f"knockout.{name}.answer.all"),
     )
