@@ -188,7 +188,7 @@ def words_of(page: str) -> str:
 
 def test_the_committed_page_is_that_of_the_committed_results(committed_page: str, shown_page: str) -> None:
     assert words_of(committed_page) == words_of(shown_page), "rebuild it: icalgebra report --out docs"
-    assert "needs measurements that this model does not have" not in committed_page  # the words that stand in for a section's own
+    assert "needs measurements that this model does not have" not in committed_page  # no plain lists of values
     assert committed_page.count("<svg") == shown_page.count("<svg")
 
 
