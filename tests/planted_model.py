@@ -29,7 +29,7 @@ def subspace(i: int) -> slice:
 
 
 def planted_model(shared: bool = False) -> Transformer:
-    model = Transformer(ModelConfig(2, N_HEADS, D_MODEL, 4, N_VARIABLES, 1e8)).eval().requires_grad_(False)
+    model = Transformer(ModelConfig(2, N_HEADS, D_MODEL, N_VARIABLES, N_VARIABLES, 1e8)).eval().requires_grad_(False)
     for parameter in model.parameters():
         parameter.zero_()
     for norm in [module for module in model.modules() if type(module).__name__ == "LayerNorm"]:
