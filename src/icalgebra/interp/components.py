@@ -23,7 +23,7 @@ from torch import Tensor
 
 from icalgebra.interp.hooks import Change
 from icalgebra.interp.minimal_pairs import MinimalPairs
-from icalgebra.interp.query_cache import N_QUERY, QUERY_TOKENS, QueryCache, cache_query, resume_query
+from icalgebra.interp.query_cache import N_QUERY, QUERY_TOKENS, QueryCache, cache_query, resume_query, variants_per_pass
 from icalgebra.model.predict import chunks, on_device, rows_per_pass
 from icalgebra.model.transformer import Transformer
 
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 Direction = Literal["denoise", "noise"]
 METRICS = ("probability", "logit_difference")
-# Elements of the attention scores of one batch, about 130 MB: beyond that batches only cost memory.
-SCORES_PER_PASS = 32_000_000
 
 
 @dataclass(frozen=True, order=True)
@@ -168,10 +166,9 @@ def _effects(model: Transformer, pairs: MinimalPairs, n_sets: int, direction: Di
         )
         answers = [torch.from_numpy(answer).to(device) for answer in (part.clean_answer, part.corrupt_answer)]
         base, source = (corrupt, clean) if direction == "denoise" else (clean, corrupt)
-        per_set = len(part) * model.config.n_heads * N_QUERY * clean.length
         patched = [
             measured(resume_query(model, base, changes(source, sets), sets.stop - sets.start), *answers)
-            for sets in chunks(n_sets, max(1, SCORES_PER_PASS // per_set))
+            for sets in chunks(n_sets, variants_per_pass(model, base))
         ]
         plain = {
             name: measured(run.logits[:, None], *answers) for name, run in (("clean", clean), ("corrupt", corrupt))

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from icalgebra.interp.query_cache import N_QUERY, QUERY_TOKENS, cache_query, resume_query
+from icalgebra.interp.query_cache import QUERY_TOKENS, cache_query, resume_query, variants_per_pass
 from icalgebra.language.vocabulary import SLOTS
 from icalgebra.model.predict import chunks, on_device, rows_per_pass, top_variable
 from icalgebra.model.transformer import Transformer
@@ -57,8 +57,7 @@ def answers_without(
     n_variables, found = model.config.n_variables, []
     for rows in chunks(len(prompts), rows_per_pass(model, prompts.shape[1])):
         run = cache_query(model, on_device(model, prompts[rows]))
-        # The scores of one batch are the largest array: rows × heads × variants × 4 × context.
-        size = max(1, 32_000_000 // (len(run) * model.config.n_heads * N_QUERY * run.length))
+        size = variants_per_pass(model, run)
         logits = [resume_query(model, run, {}, len(blocked[part]), blocked[part]) for part in chunks(len(reads), size)]
         found.append(top_variable(torch.cat(logits, 1)[..., :n_variables]))
     return np.concatenate(found)

@@ -57,10 +57,11 @@ class LastTokenCache:
 
     def __getitem__(self, rows: Any) -> LastTokenCache:
         """The runs of some rows."""
-        return LastTokenCache(**{f.name: _rows_of(getattr(self, f.name), rows) for f in fields(self)})
+        return LastTokenCache(**{f.name: rows_of(getattr(self, f.name), rows) for f in fields(self)})
 
 
-def _rows_of(value: Any, rows: Any) -> Any:
+def rows_of(value: Any, rows: Any) -> Any:
+    """Some rows of a tensor or of a list of tensors; anything else as it is."""
     if isinstance(value, Tensor):
         return value[rows]
     return [item[rows] for item in value] if isinstance(value, list) else value

@@ -21,6 +21,7 @@ import torch
 from torch import Tensor
 
 from icalgebra.interp.hooks import Change, cached
+from icalgebra.interp.last_token_cache import rows_of
 from icalgebra.language.vocabulary import FACT_LENGTH
 from icalgebra.model.transformer import Attention, Block, Transformer, rotate
 
@@ -50,7 +51,7 @@ class QueryCache:
 
     def __getitem__(self, rows: Any) -> QueryCache:
         """The runs of some rows."""
-        return QueryCache(**{item.name: _rows_of(getattr(self, item.name), rows) for item in fields(self)})
+        return QueryCache(**{item.name: rows_of(getattr(self, item.name), rows) for item in fields(self)})
 
     def value(self, name: str) -> Tensor:
         """The value at a hook point, `blocks.2.hook_resid_mid`: [n, 4, …]."""
@@ -63,12 +64,8 @@ class QueryCache:
         return middle if point == "hook_resid_mid" else middle + self.mlp_out[:, int(layer)]
 
 
-def _rows_of(value: Any, rows: Any) -> Any:
-    if isinstance(value, Tensor):
-        return value[rows]
-    return [item[rows] for item in value] if isinstance(value, list) else value
-
-
+# Attention scores of one batch of variants, the largest array there is: about 130 MB.
+SCORES_PER_PASS = 32_000_000
 KEPT = ("hook_resid_pre", "attn.hook_rot_k", "attn.hook_v", "attn.hook_z", "hook_attn_out", "hook_mlp_out")
 
 
@@ -100,6 +97,11 @@ def query_part(cache: Mapping[str, Tensor], logits: Float[Tensor, "n d_vocab"]) 
         values=[value[:, :-N_QUERY].transpose(1, 2) for value in layers("attn.hook_v")],
         length=cache["blocks.0.hook_resid_pre"].shape[1],
     )
+
+
+def variants_per_pass(model: Transformer, run: QueryCache) -> int:
+    """How many variants of these runs go into one batch."""
+    return max(1, SCORES_PER_PASS // (len(run) * model.config.n_heads * N_QUERY * run.length))
 
 
 @torch.no_grad()
