@@ -137,6 +137,23 @@ def patching(seed: int) -> dict[str, Any]:
     return {"pairs_per_second": 2 / fast, "over_loop": looped / fast, "over_plain": plain / fast, "unit": "pairs/s"}
 
 
+def components(seed: int) -> dict[str, Any]:
+    """The map of one mechanism: every head and MLP at every token of the query patched, on pairs of 200 facts.
+
+    `passes_per_pair`: processor time in forward passes over one sequence, the two that the pair itself needs included.
+    """
+    from icalgebra.interp.components import all_components, component_effects
+    from icalgebra.interp.minimal_pairs import minimal_pairs
+    from icalgebra.model.checkpoints import load_model
+    from icalgebra.model.predict import on_device
+
+    model, pairs = load_model("small").requires_grad_(False), minimal_pairs("copy", 8, 200, seed)
+    sets, tokens = [[component] for component in all_components(model)], on_device(model, pairs.clean_prompts)
+    mapped = min(processor_time(lambda: component_effects(model, pairs, sets)) for _ in range(3))
+    plain = min(processor_time(lambda: model(tokens)) for _ in range(3))
+    return {"pairs_per_second": len(pairs) / mapped, "passes_per_pair": mapped / plain, "unit": "pairs/s"}
+
+
 def subspaces(seed: int) -> dict[str, Any]:
     """One closure subspace of the shipped model: 16 dimensions, 2000 pairs of 20 facts, 250 steps; then fresh pairs.
 
@@ -175,5 +192,6 @@ BENCHMARKS: dict[str, Callable[[int], dict[str, Any]]] = {
     "oracle": oracle,
     "branches": branches,
     "patching": patching,
+    "components": components,
     "subspaces": subspaces,
 }

@@ -13,8 +13,9 @@ the pairs and judged on the other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -84,7 +85,8 @@ def component_effects(
 ) -> Effects:
     """Patch every set of components at once, on every pair."""
     masks = Masks.of_sets(model, sets)
-    return _effects(model, pairs, len(sets), direction, masks.changes)
+    first_layers = [min((component.layer for component in components), default=0) for components in sets]
+    return _effects(model, pairs, first_layers, direction, masks.changes)
 
 
 @torch.no_grad()
@@ -104,7 +106,8 @@ def residual_effects(
         names = dict.fromkeys(name for name, _ in chosen)
         return {name: _swap_tokens(source.value(name), [t if n == name else None for n, t in chosen]) for name in names}
 
-    return places, _effects(model, pairs, len(places), direction, changes)
+    first_layers = [int(name.split(".")[1]) for name, _ in places]
+    return places, _effects(model, pairs, first_layers, direction, changes)
 
 
 def _swap_tokens(source: Tensor, tokens: Sequence[int | None]) -> Change:
@@ -155,8 +158,13 @@ def _where(mask: Tensor, source: Tensor) -> Change:
 Changes = Callable[[QueryCache, slice], dict[str, Change]]
 
 
-def _effects(model: Transformer, pairs: MinimalPairs, n_sets: int, direction: Direction, changes: Changes) -> Effects:
-    """In batches of pairs and of sets; changes(source, variants) says what is patched."""
+def _effects(
+    model: Transformer, pairs: MinimalPairs, first_layers: Sequence[int], direction: Direction, changes: Changes
+) -> Effects:
+    """In batches of pairs and of sets; changes(source, variants) says what is patched.
+
+    A batch resumes at its earliest change, so neighbouring sets that begin in the same layer share one.
+    """
     device = model.unembedding.device
     parts: list[dict[str, dict[str, np.ndarray]]] = []
     for rows in chunks(len(pairs), rows_per_pass(model, pairs.clean.shape[1])):
@@ -168,7 +176,7 @@ def _effects(model: Transformer, pairs: MinimalPairs, n_sets: int, direction: Di
         base, source = (corrupt, clean) if direction == "denoise" else (clean, corrupt)
         patched = [
             measured(resume_query(model, base, changes(source, sets), sets.stop - sets.start), *answers)
-            for sets in chunks(n_sets, variants_per_pass(model, base))
+            for sets in _batches(first_layers, variants_per_pass(model, base))
         ]
         plain = {
             name: measured(run.logits[:, None], *answers) for name, run in (("clean", clean), ("corrupt", corrupt))
@@ -179,6 +187,14 @@ def _effects(model: Transformer, pairs: MinimalPairs, n_sets: int, direction: Di
     return Effects(
         **{name: {m: np.concatenate([part[name][m] for part in parts]) for m in METRICS} for name in parts[0]}
     )
+
+
+def _batches(first_layers: Sequence[int], size: int) -> Iterator[slice]:
+    begin = 0
+    for _, group in groupby(first_layers):
+        end = begin + len(list(group))
+        yield from (slice(begin + part.start, begin + part.stop) for part in chunks(end - begin, size))
+        begin = end
 
 
 def measured(logits: Float[Tensor, "n variants d_vocab"], clean: Tensor, corrupt: Tensor) -> dict[str, np.ndarray]:
