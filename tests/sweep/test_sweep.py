@@ -180,6 +180,8 @@ def test_ctrl_c_during_the_servers_imports_leaves_no_traceback() -> None:
         "import os, signal\n"
         "from multiprocessing import forkserver\n"
         "from icalgebra.sweep.local import PROCESSES, start_server\n"
+        # A shell starts background commands with SIGINT ignored, and the tests may run in one.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "start_server()\n"
         "os.kill(forkserver._forkserver._forkserver_pid, signal.SIGINT)\n"
         "process = PROCESSES.Process(target=print); process.start(); process.join()\n"
