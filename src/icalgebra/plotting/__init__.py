@@ -5,7 +5,7 @@ sweep_curves.py  curves of many training runs
 compact.py       the SVG in fewer bytes
 
 A figure is a function from a Result to a matplotlib Figure. Figures do not use pyplot, which keeps every figure in a
-global list until it is closed and takes half a second to import.
+global list until it is closed.
 """
 
 from __future__ import annotations
