@@ -1,0 +1,100 @@
+"""What the section on copying decides and quotes, and what its figures draw."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from helpers import ROOT
+from icalgebra.experiments.copying.figures import DECODED, EFFECTS, decoded, effects, strips
+from icalgebra.experiments.copying.reading import Reading, read
+from icalgebra.experiments.shared.readings import Values
+from icalgebra.results import Result, read_result
+from icalgebra.statistics import Estimate
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    return read_result(ROOT / "results" / "full" / "small" / "copying.json")
+
+
+def read_with(result: Result, **changed: float) -> Reading:
+    """With values of their own, named with '__' for '.'; their intervals are ± .01."""
+    new = {key.replace("__", "."): Estimate(x, x - 0.01, x + 0.01, 50) for key, x in changed.items()}
+    assert set(new) <= set(result.values)
+    return read(Values(replace(result, values={**result.values, **new})))
+
+
+def test_what_is_quoted_is_what_was_measured(result: Result) -> None:
+    reading, values = read(Values(result)), result.values
+    assert reading.head == result.details["head"]
+    assert reading.effect["first"].estimate == values["aie.copy.first"]
+    assert reading.commute_effect.estimate == values["aie.commute.first"]
+    assert reading.together["two"].estimate == values["aie.copy.together.two"]
+    assert reading.slot["comma"].estimate == values["copy.slot.comma_behind"]
+    assert reading.conflicting_wrong.estimate == values["conflicting.predicts_wrong"]
+    assert reading.corrupted_right.estimate == values["variants.corrupted.correct"]
+    assert reading.n_together == values["aie.copy.together.one"].n
+
+
+@pytest.mark.parametrize(
+    "first, second, spread", [(0.19, 0.01, "none"), (0.21, 0.09, "several"), (0.21, 0.07, "one"), (0.19, 0.15, "none")]
+)
+def test_who_copies(result: Result, first: float, second: float, spread: str) -> None:
+    assert read_with(result, aie__copy__first=first, aie__copy__second=second).spread == spread
+
+
+@pytest.mark.parametrize("direct, mostly_indirect", [(0.24, True), (0.26, False)])
+def test_whether_the_effect_passes_through_later_layers(result: Result, direct: float, mostly_indirect: bool) -> None:
+    reading = read_with(result, path__copy__first=direct, aie__copy__together__one=0.5)
+    assert reading.mostly_indirect == mostly_indirect
+
+
+@pytest.mark.parametrize(
+    "comma, answer, reads_comma", [(0.21, 0.1, True), (0.19, 0.1, False), (0.5, 0.6, False), (0.7, 0.6, True)]
+)
+def test_which_slot_is_read(result: Result, comma: float, answer: float, reads_comma: bool) -> None:
+    reading = read_with(result, copy__slot__comma_behind=comma, copy__slot__answer=answer)
+    assert reading.reads_comma == reads_comma
+
+
+@pytest.mark.parametrize("attended, regardless", [(0.52, True), (0.505, False)])
+def test_copying_regardless_needs_the_whole_interval(result: Result, attended: float, regardless: bool) -> None:
+    assert read_with(result, decode__dihedral__attended=attended).copies_regardless == regardless
+
+
+@pytest.mark.parametrize("mass, leading, decides", [(0.6, "3.3", True), (0.4, "3.3", False), (0.6, None, False)])
+def test_another_head_decides(result: Result, mass: float, leading: str | None, decides: bool) -> None:
+    flipped = leading or result.details["head"]
+    details = {**result.details, "leading": {**result.details["leading"], "flipped": flipped}}
+    changed = replace(result, details=details)
+    assert read_with(changed, variants__commutative__mass__reverse=mass).another_decides == decides
+
+
+@pytest.mark.parametrize("share, effect, unseen", [(0.91, 0.19, True), (0.89, 0.19, False), (0.91, 0.21, False)])
+def test_a_copying_head_that_its_effect_hides(result: Result, share: float, effect: float, unseen: bool) -> None:
+    shape = np.shape(result.details["effects"]["copy"])
+    tables = {name: np.zeros(shape) for name in ("decode", "effects")}
+    tables["decode"][0, 1], tables["effects"][0, 1] = share, effect
+    details = {
+        **result.details,
+        "decode": {**result.details["decode"], "cyclic.copy": tables["decode"].tolist()},
+        "effects": {**result.details["effects"], "copy": tables["effects"].tolist()},
+    }
+    clearest = read(Values(replace(result, details=details))).clearest
+    assert clearest is not None
+    assert (clearest.name, clearest.share.value, clearest.effect.value) == ("0.1", share, effect)
+    assert clearest.unseen_by_effect == unseen
+
+
+def test_the_maps_show_the_tables(result: Result) -> None:
+    for panel, kind in zip(effects(result).axes, EFFECTS):
+        assert np.allclose(panel.images[0].get_array(), result.details["effects"][kind])
+    for panel, kind in zip(decoded(result).axes, DECODED):
+        assert np.allclose(panel.images[0].get_array(), result.details["decode"][kind])
+
+
+def test_the_strips_show_the_direct_logits(result: Result) -> None:
+    logits = strips(result).axes[1]
+    drawn = [bar.get_height() for bar in logits.patches]
+    assert np.allclose(drawn, result.details["examples"]["exact"]["direct"])
