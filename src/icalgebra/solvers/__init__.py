@@ -1,8 +1,9 @@
-"""The five symbolic mechanisms of the paper as programs.
+"""The five symbolic mechanisms of the paper as programs, and the ladder of deduction above them.
 
     reference.py  slow, on text, with proofs: simple enough to check by reading
     kernels.py    compiled, on token arrays, at every context size
     coverage.py   the share of queries that each mechanism answers and the earlier ones do not
+    ladder/       sound deduction in rungs, with proofs in words and a checker
 
 A solver is a predictor like any other: `solver("cancel")(prompts)` returns probabilities over the variables.
 """
@@ -10,19 +11,24 @@ A solver is a predictor like any other: `solver("cancel")(prompts)` returns prob
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from icalgebra.errors import unknown
+from icalgebra.language.parsing import as_prompts
 from icalgebra.language.vocabulary import FACT_LENGTH, MECHANISMS, Vocabulary
-from icalgebra.solvers.kernels import N_MECHANISMS, answer_every, answer_last
+from icalgebra.records import argument
+from icalgebra.solvers.kernels import N_MECHANISMS, answer_every, answer_last, fill_candidates
 from icalgebra.solvers.reference import proof
+
+if TYPE_CHECKING:
+    from icalgebra.language.world import World
 
 Queries = Literal["every", "last"]
 
-__all__ = ["MECHANISMS", "Queries", "answer_sets", "proof", "solver"]
+__all__ = ["MECHANISMS", "Queries", "answer_sets", "candidate_sets", "proof", "solver"]
 
 
 def answer_sets(tokens: np.ndarray, queries: Queries, n_variables: int = 16) -> np.ndarray:
@@ -41,14 +47,33 @@ def answer_sets(tokens: np.ndarray, queries: Queries, n_variables: int = 16) -> 
     return answers
 
 
-def solver(mechanism: str, n_variables: int = 16) -> Callable[[np.ndarray], np.ndarray]:
-    """A mechanism as a predictor: prompts [n, 5k−1] to probabilities [n, N]; a zero row where it has no answer."""
-    if mechanism not in MECHANISMS:
-        raise unknown("mechanism", mechanism, MECHANISMS)
-    index, vocabulary = MECHANISMS.index(mechanism), Vocabulary(n_variables)
+def candidate_sets(tokens: np.ndarray, queries: Queries, n_variables: int = 16) -> np.ndarray:
+    """Closure set − cancellation set as bit sets: uint64 [n, k]; index j has j facts of context, as in answer_sets."""
+    Vocabulary(n_variables).check(tokens)
+    candidates = np.empty((len(tokens), tokens.shape[1] // FACT_LENGTH), dtype=np.uint64)
+    fill_candidates(np.ascontiguousarray(tokens), candidates, n_variables, queries == "every")
+    return candidates
+
+
+def solver(name: str, n_variables: int = 16, world: World | None = None) -> Callable[[np.ndarray], np.ndarray]:
+    """A mechanism or a rung of the ladder as a predictor: prompts [n, 5k−1] to probabilities [n, N].
+
+    A zero row where it has no answer. Mechanisms need the number of variables, rungs (chain, latin, associative, split)
+    the world, by default the paper's.
+    """
+    from icalgebra.solvers.ladder import RUNGS, rung_predictor
+
+    argument(str, name, "name")
+    if name in RUNGS:
+        return rung_predictor(name, world)
+    if name not in MECHANISMS:
+        raise unknown("mechanism or rung", name, (*MECHANISMS, *RUNGS))
+    if world is not None:
+        n_variables = world.n_variables
+    index, vocabulary = MECHANISMS.index(name), Vocabulary(n_variables)
 
     def predict(rows: ArrayLike) -> np.ndarray:
-        prompts = vocabulary.prompts(rows)
+        prompts = as_prompts(rows, vocabulary)
         n_facts = (prompts.shape[1] + 1) // FACT_LENGTH
         answers = np.empty((len(prompts), 1, N_MECHANISMS), dtype=np.uint64)
         answer_last(np.ascontiguousarray(prompts, dtype=np.uint8), answers, n_variables, n_facts, n_facts - 1)

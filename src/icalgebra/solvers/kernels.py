@@ -7,9 +7,10 @@ answer is a bit set, too: empty for "no answer", one bit for an answer, several 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 
+from icalgebra.compilation import njit
 from icalgebra.language.vocabulary import ANSWER, FACT_LENGTH, LEFT, RIGHT
 
 COPY, COMMUTE, IDENTITY, CANCEL, ASSOCIATE = range(5)
@@ -86,9 +87,15 @@ def by_identity(singles, x, y):
 
 
 @njit(cache=True)
+def candidates_left(singles, x, y):
+    """Closure set − cancellation set."""
+    return (singles[CLOSURE, x] | singles[CLOSURE, y]) & ~(singles[ROW, x] | singles[COLUMN, y])
+
+
+@njit(cache=True)
 def by_cancellation(singles, x, y):
-    """Closure set − cancellation set, where that is one variable."""
-    candidates = (singles[CLOSURE, x] | singles[CLOSURE, y]) & ~(singles[ROW, x] | singles[COLUMN, y])
+    """The candidate, where one is left."""
+    candidates = candidates_left(singles, x, y)
     several = candidates & (candidates - np.uint64(1))
     return np.uint64(0) if several else candidates
 
@@ -183,3 +190,17 @@ def answer_last(tokens, answers, n_variables, n_facts, first):
                 stale |= add_fact(
                     pairs, singles, tokens[row, f + LEFT], tokens[row, f + RIGHT], tokens[row, f + ANSWER]
                 )
+
+
+@njit(cache=True, nogil=True)
+def fill_candidates(tokens, candidates, n_variables, every):
+    """candidates[row, j]: the candidates that are left for the query after j facts; the query as in answer_…"""
+    pairs, singles = empty_context(n_variables)
+    n_facts = candidates.shape[1]
+    for row in range(len(tokens)):
+        pairs[:] = 0
+        singles[:] = 0
+        for j in range(n_facts):
+            at, asked = j * FACT_LENGTH, (j if every else n_facts - 1) * FACT_LENGTH
+            candidates[row, j] = candidates_left(singles, tokens[row, asked + LEFT], tokens[row, asked + RIGHT])
+            add_fact(pairs, singles, tokens[row, at + LEFT], tokens[row, at + RIGHT], tokens[row, at + ANSWER])
