@@ -1,0 +1,87 @@
+"""The server: FastAPI on the loopback interface. It writes no file and reads none by a name from a request."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+
+from icalgebra.errors import InputError
+from icalgebra.explorer import contract as c
+from icalgebra.explorer import parts
+from icalgebra.explorer.access import Access
+from icalgebra.explorer.inside import reliance_steps
+from icalgebra.explorer.models import Library
+from icalgebra.explorer.page import content_security, read_static, served_page
+
+TYPES = {"js": "text/javascript", "css": "text/css"}
+
+
+def make_app(library: Library) -> FastAPI:
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)  # its documentation pages load from a CDN
+    app.add_middleware(Access)
+    static, page = read_static(), served_page()
+    security = {"Content-Security-Policy": content_security(page)}
+
+    @app.get("/")
+    def index() -> HTMLResponse:
+        return HTMLResponse(page, headers=security)
+
+    @app.get("/static/{name}")
+    def file(name: str) -> Response:
+        if name not in static:  # the page's own files, read once at the start
+            return JSONResponse({"error": "no such file"}, 404)
+        return Response(static[name], media_type=TYPES[name.rsplit(".", 1)[1]])
+
+    @app.get("/api/start")
+    def start() -> Response:
+        return _json(parts.start(library))
+
+    for name, (request, answer) in parts.PARTS.items():
+        app.post(f"/api/{name}")(_endpoint(library, request, answer))
+
+    @app.post("/api/reliance")
+    def reliance(asked: c.SequenceRequest) -> StreamingResponse:
+        steps = reliance_steps(library, asked.model, asked.text)
+        first = next(steps)  # bad input is an error here, before the stream begins
+        return StreamingResponse(_lines(first, steps), media_type="application/x-ndjson")
+
+    @app.exception_handler(InputError)
+    def bad_input(request: Request, error: InputError) -> JSONResponse:
+        return JSONResponse({"error": str(error)}, 422)
+
+    @app.exception_handler(RequestValidationError)
+    def bad_request(request: Request, error: RequestValidationError) -> JSONResponse:
+        return JSONResponse({"error": _sentence(error)}, 422)
+
+    return app
+
+
+def _endpoint(library: Library, request: type[c.Request], answer: Callable[[Library, Any], Any]) -> Callable[..., Any]:
+    def endpoint(asked: Any) -> Response:
+        return _json(answer(library, asked))
+
+    endpoint.__annotations__["asked"] = request  # FastAPI reads the type of the body here
+    return endpoint
+
+
+def _json(answer: Any) -> Response:
+    return Response(json.dumps(asdict(answer), ensure_ascii=False), media_type="application/json")
+
+
+def _lines(first: c.Reliance, rest: Iterator[c.Reliance]) -> Iterator[str]:
+    """One line per step. The server stops asking for lines when the page goes away, and the work ends."""
+    yield json.dumps(asdict(first)) + "\n"
+    for step in rest:
+        yield json.dumps(asdict(step)) + "\n"
+
+
+def _sentence(error: RequestValidationError) -> str:
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"][1:]) or "the request"
+    return f"{place}: {first['msg'][0].lower()}{first['msg'][1:]}"

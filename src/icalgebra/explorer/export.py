@@ -1,0 +1,45 @@
+"""The page with prepared sequences and their data in one file."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from icalgebra.explorer import contract as c
+from icalgebra.explorer import parts
+from icalgebra.explorer.models import Library
+from icalgebra.explorer.page import single_page
+from icalgebra.explorer.prepared import Example, prepared
+
+
+def export_page(library: Library) -> str:
+    return single_page(export_data(library))
+
+
+def export_data(library: Library) -> dict[str, Any]:
+    """What a server would answer, in the same form."""
+    name = next(iter(library.models))
+    run = next(iter(library.checkpoints), None)
+    examples = [
+        {"title": example.title, "story": example.story, "state": example.state, "parts": _parts(library, example)}
+        for example in prepared(library, name, run)
+    ]
+    return {"start": asdict(parts.start(library)), "examples": examples}
+
+
+def _parts(library: Library, example: Example) -> dict[str, Any]:
+    state = example.state
+    basic = {"model": state["model"], "text": state["text"]}
+    drawn = c.Drawn(**state["drawn"]) if "drawn" in state else None
+    asked: dict[str, c.Request] = {
+        "sequence": c.SequenceRequest(**basic, drawn=drawn),
+        "inside": c.SequenceRequest(**basic),
+        "ablation": c.AblationRequest(**basic),
+    }
+    if "corrupt" in state:
+        asked["pair"] = c.PairRequest(model=state["model"], clean=state["text"], corrupt=state["corrupt"])
+    if "run" in state:
+        asked["training"] = c.TrainingRequest(run=state["run"], text=state["text"])
+    found = {part: asdict(parts.PARTS[part][1](library, request)) for part, request in asked.items()}
+    found["reliance"] = asdict(parts.reliance(library, c.SequenceRequest(**basic)))
+    return found

@@ -1,0 +1,44 @@
+"""From a request to its answer: the same functions for server and static export."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import icalgebra
+from icalgebra.data.distributions import DISTRIBUTIONS
+from icalgebra.explorer import contract as c
+from icalgebra.explorer.inside import ablation, inside, reliance_steps
+from icalgebra.explorer.limits import MAX_FACTS
+from icalgebra.explorer.models import Library
+from icalgebra.explorer.pairs import pair_answer, patched
+from icalgebra.explorer.sequence import sampled, sequence_answer
+from icalgebra.explorer.training import training
+
+
+def start(library: Library) -> c.Start:
+    return c.Start(
+        version=icalgebra.__version__,
+        models=[known.info for known in library.models.values()],
+        runs=list(library.checkpoints),
+        distributions={name: found.summary for name, found in DISTRIBUTIONS.items()},
+        max_facts=MAX_FACTS,
+    )
+
+
+def reliance(library: Library, r: c.SequenceRequest) -> c.Reliance:
+    """The finished measurement, without progress."""
+    *_, last = reliance_steps(library, r.model, r.text)
+    return last
+
+
+# part -> its request, and the function that answers it
+PARTS: dict[str, tuple[type[c.Request], Callable[[Library, Any], Any]]] = {
+    "sample": (c.SampleRequest, lambda library, r: sampled(library.known(r.model), r)),
+    "sequence": (c.SequenceRequest, lambda library, r: sequence_answer(library, r.model, r.text, r.query, r.drawn)),
+    "inside": (c.SequenceRequest, lambda library, r: inside(library, r.model, r.text)),
+    "ablation": (c.AblationRequest, lambda library, r: ablation(library, r.model, r.text, r.ablated)),
+    "pair": (c.PairRequest, lambda library, r: pair_answer(library, r.model, r.clean, r.corrupt)),
+    "patch": (c.PatchRequest, lambda library, r: patched(library, r.model, r.clean, r.corrupt, r.sites)),
+    "training": (c.TrainingRequest, lambda library, r: training(library, r.run, r.text)),
+}

@@ -1,0 +1,49 @@
+// The answers: from the server, or from the data inside a static page. Both have the same form (contract.py).
+
+const inside = JSON.parse(document.getElementById("data").textContent);
+export const isStatic = inside !== null;
+export const examples = isStatic ? inside.examples : [];
+const running = new Map(); // part -> the request under way, which a newer one replaces
+
+export class Refused extends Error {}
+
+export async function start() {
+  return isStatic ? inside.start : (await fetch("/api/start")).json();
+}
+
+function prepared(part, request, example) {
+  const found = examples[example]?.parts[part];
+  if (found && (part !== "ablation" || request.ablated.length === 0)) return found;
+  throw new Refused("This page holds prepared sequences. To change them, run: icalgebra explore");
+}
+
+async function post(part, request) {
+  running.get(part)?.abort();
+  const mine = new AbortController();
+  running.set(part, mine);
+  const answer = await fetch(`/api/${part}`, {
+    method: "POST", signal: mine.signal, headers: { "content-type": "application/json" }, body: JSON.stringify(request),
+  });
+  if (!answer.ok) throw new Refused((await answer.json()).error);
+  return answer;
+}
+
+export async function ask(part, request, example = 0) {
+  return isStatic ? prepared(part, request, example) : (await post(part, request)).json();
+}
+
+// An answer in steps; step(answer) is called with each. A newer request or abandon(part) ends it.
+export async function askInSteps(part, request, step, example = 0) {
+  if (isStatic) return step(prepared(part, request, example));
+  const reader = (await post(part, request)).body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    const lines = (rest + (value ?? "")).split("\n");
+    rest = lines.pop();
+    lines.filter(Boolean).forEach((line) => step(JSON.parse(line)));
+    if (done) return;
+  }
+}
+
+export const abandon = (part) => running.get(part)?.abort();
