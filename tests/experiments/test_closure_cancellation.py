@@ -25,7 +25,7 @@ from icalgebra.experiments.cancellation import measure as cancel
 from icalgebra.experiments.closure import measure as experiment
 from icalgebra.experiments.shared.loaded_model import LoadedModel, load_with_config
 from icalgebra.interp.ablation import mean_ablate
-from icalgebra.interp.attention import by_fact
+from icalgebra.interp.attention_mass import by_fact
 from icalgebra.interp.cancellation import SIDES, groups_of_facts, head_stats, ruled_out
 from icalgebra.interp.heads import contrast
 from icalgebra.interp.hooks import hooked

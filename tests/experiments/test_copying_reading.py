@@ -81,7 +81,8 @@ def test_a_copying_head_that_its_effect_hides(result: Result, share: float, effe
         "decode": {**result.details["decode"], "cyclic.copy": tables["decode"].tolist()},
         "effects": {**result.details["effects"], "copy": tables["effects"].tolist()},
     }
-    clearest = read(Values(replace(result, details=details))).clearest
+    earlier = {key: value for key, value in result.config.items() if key != "chosen_by"}
+    clearest = read(Values(replace(result, details=details, config=earlier))).clearest
     assert clearest is not None
     assert (clearest.name, clearest.share.value, clearest.effect.value) == ("0.1", share, effect)
     assert clearest.unseen_by_effect == unseen
@@ -98,3 +99,12 @@ def test_the_strips_show_the_direct_logits(result: Result) -> None:
     logits = strips(result).axes[1]
     drawn = [bar.get_height() for bar in logits.patches]
     assert np.allclose(drawn, result.details["examples"]["exact"]["direct"])
+
+
+def test_the_copying_head_is_chosen_by_what_it_does(result: Result) -> None:
+    """Results from before say so, and name the head that decodes most clearly instead."""
+    found = read(Values(result)).copying
+    chosen = "chosen_by" in result.config
+    assert (found is not None) == chosen
+    earlier = {key: value for key, value in result.config.items() if key != "chosen_by"}
+    assert read(Values(replace(result, config=earlier))).copying is None

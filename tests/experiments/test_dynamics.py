@@ -199,9 +199,9 @@ def test_what_is_no_run_is_told_in_one_line(tmp_path: Path) -> None:
 def test_the_command_reads_run_folders(
     folders: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)  # where no results are committed: the page is made sooner
     with_sizes(monkeypatch, "dynamics", {"n": 4, "n_facts": 12})
-    arguments = ["reproduce", "--only", "dynamics", "--out", str(tmp_path), "--device", "cpu", "--json", "--runs"]
+    options = ["--out", str(tmp_path), "--device", "cpu", "--alone", "--json"]
+    arguments = ["reproduce", "--only", "dynamics", *options, "--runs"]
     with pytest.raises(SystemExit) as ended:
         main([*arguments, *map(str, folders)])
     assert ended.value.code == 0

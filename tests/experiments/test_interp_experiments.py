@@ -20,14 +20,15 @@ from icalgebra.errors import InputError
 from icalgebra.experiments import EXPERIMENTS, load_claims
 from icalgebra.experiments.cancellation.figures import logit_bars
 from icalgebra.experiments.cancellation.measure import run as run_cancellation
-from icalgebra.experiments.copying.measure import _planted_wrong, _random_other, family_world
+from icalgebra.experiments.copying.measure import _planted_wrong, _random_other
 from icalgebra.experiments.copying.measure import run as run_copying
 from icalgebra.experiments.heads.measure import run as run_heads
 from icalgebra.experiments.identity.measure import balanced_accuracy
 from icalgebra.experiments.identity.measure import run as run_identity
+from icalgebra.experiments.shared.families import family_world
 from icalgebra.experiments.shared.loaded_model import LoadedModel
 from icalgebra.experiments.shared.readings import ABSENT
-from icalgebra.interp.heads import ROLES, role_scores
+from icalgebra.interp.heads import ROLES, head_roles
 from icalgebra.interp.query_batch import QueryBatch, planted_variants
 from icalgebra.language.world import World
 from icalgebra.model.transformer import Transformer
@@ -117,7 +118,7 @@ FEW = {
     "copying": {"n_pairs": 4, "n_sets": 2, "n_decode": 3, "n_variants": 3, "n_facts": 12},
     "identity": {"n_pca": 30, "n_identity": 4, "n_steer": 4, "n_facts": 12},
     "heads": {"n": 4, "n_facts": 12},
-    "cancellation": {"n": 8, "n_ablate": 3, "n_facts": 12, "short_facts": 12},
+    "cancellation": {"n": 40, "n_ablate": 3, "n_facts": 12, "short_facts": 12},
 }
 
 
@@ -166,7 +167,7 @@ def test_what_needs_another_head_is_left_out(tmp_path: Path, undrawn: None) -> N
 def test_a_role_that_nobody_asks_for_is_left_out() -> None:
     config = CONFIG.with_changes(**ODD["a group that fills the alphabet"])
     loaded = LoadedModel("full", Transformer(config.model, seed=3).eval().requires_grad_(False), config)
-    found = role_scores(loaded.model, config.world, 4, 12)["closure promotion"]
+    found = head_roles(loaded.model, config.world, 4, 12)["closure promotion"]
     assert not found.measured
     assert found.heads == []
     result = run_heads(tier="quick", seed=0, loaded=loaded, **FEW["heads"])

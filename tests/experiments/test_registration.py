@@ -43,7 +43,7 @@ def test_a_new_folder_is_listed_measured_judged_and_shown(squares: Path) -> None
     names = [entry["name"] for entry in listed]
     assert names.index("coverage") < names.index("squares") < names.index("ceiling"), "by its order"
 
-    done = icalgebra(squares, "reproduce", "--only", "squares", "--out", "out")
+    done = icalgebra(squares, "reproduce", "--only", "squares", "--out", "out", "--alone")
     assert done.returncode == 0, done.stderr
     share = json.loads((squares.parents[1] / "out/results/quick/data/squares.json").read_text())["values"]["squares"]
     page = (squares.parents[1] / "out/report.html").read_text(encoding="utf-8")

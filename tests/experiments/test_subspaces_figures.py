@@ -33,11 +33,11 @@ def test_curves_and_controls_draw_the_values() -> None:
 @pytest.mark.parametrize("kind", ["closure", "cancellation"])
 def test_sweeps_draw_a_panel_per_component(kind: str) -> None:
     panels = {"closure": figures.closure_sweep, "cancellation": figures.cancellation_sweep}[kind](SMALL).axes
-    for panel, component in zip(panels, ("attention", "MLP", "residual"), strict=True):
+    for panel, component in zip(panels, SMALL.details["sweep"][kind], strict=True):
         expected = [[SMALL.values[f"sweep.{kind}.{component}.{layer}.{k}"].value for k in SMALL.config["sizes"]]
                     for layer in range(4)]  # fmt: skip
         np.testing.assert_allclose(panel.images[0].get_array(), expected, atol=1e-4)
-        assert panel.get_title() == ("residual stream" if component == "residual" else f"{component} output")
+        assert panel.get_title() == figures.TITLES[component]
 
 
 def test_heads_draw_shares_inside_each_subspace() -> None:

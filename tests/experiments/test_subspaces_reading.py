@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from helpers import ROOT
-from icalgebra.experiments.shared.readings import NotMeasured, Values
+from icalgebra.experiments.shared.readings import NotMeasured, Number, Values
 from icalgebra.experiments.subspaces.reading import Reading, read
 from icalgebra.results import read_result
 from icalgebra.statistics import Estimate
@@ -104,3 +104,14 @@ def test_several_seeds_and_heads_in_common() -> None:
     shared = read(Values(replace(SMALL, details={**SMALL.details, "heads": heads})))
     assert (shared.closure.heads, shared.cancellation.heads, shared.heads_in_common) == (("3.1", "3.2"), ("3.2",), True)
     assert not reading().heads_in_common  # in the shipped model no head writes into both
+
+
+@pytest.mark.parametrize("there, better", [(0.85, True), (0.82, False)])
+def test_the_residual_stream_behind_the_attention(there: float, better: bool) -> None:
+    keys = [f"sweep.closure.{part}.3.16" for part in ("attention", "resid_mid")]
+    values = {**SMALL.values, **{key: Estimate(x, x - 0.02, x + 0.02, 9) for key, x in zip(keys, (0.8, there))}}
+    swept = {**SMALL.details["sweep"]["closure"], "resid_mid": {"3": [there]}}
+    details = {**SMALL.details, "sweep": {**SMALL.details["sweep"], "closure": swept}}
+    found = read(Values(replace(SMALL, values=values, details=details))).closure
+    assert isinstance(found.resid_mid, Number)
+    assert (found.resid_mid.value, found.better_there) == (there, better)

@@ -2,13 +2,14 @@
 
 experiment.toml     title, place on the page, what it is about, seconds, settings of the two tiers
 claims.toml         what the paper claims, with the rule of each verdict
+record.py           Config and Details: what its results hold, checked when one is read
 measure.py          run(tier, seed, …) -> Result: acts on data, a model or finished runs
 reading.py          read(values) -> Reading: every number, threshold and decision that the words use
 figures.py          FIGURES: functions from a Result to a matplotlib figure
 section.html.jinja  the words of its section on the page
 
-This module, reading.py and figures.py import no torch: the report only reads files. Folders of your own are found
-through the environment variable ICALGEBRA_EXPERIMENTS (folders that hold experiment folders, joined as in PATH).
+This module, record.py, reading.py and figures.py import no torch: the report only reads files. Folders of your own are
+found through the environment variable ICALGEBRA_EXPERIMENTS (folders that hold experiment folders, joined as in PATH).
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from typing import Any, Literal
 
 from icalgebra.claims import Claim, read_claims
 from icalgebra.errors import InputError, unknown
+from icalgebra.records import read
+from icalgebra.results import Result, read_result
 
 __path__ += [folder for folder in os.environ.get("ICALGEBRA_EXPERIMENTS", "").split(os.pathsep) if folder]
 
@@ -100,6 +103,21 @@ def experiment(name: str) -> Experiment:
     if name not in EXPERIMENTS:
         raise unknown("experiment", name, EXPERIMENTS)
     return EXPERIMENTS[name]
+
+
+def read_checked(path: Path) -> Result:
+    """A result file whose config and details are checked against its experiment's record.py, where it has one."""
+    result = read_result(path)
+    stated = (result.tier, result.model, result.experiment)
+    if stated != (path.parent.parent.name, path.parent.name, path.stem):
+        raise InputError(f"{path}: it was moved or renamed: it is the result {'/'.join(stated)}.json")
+    known = experiment(result.experiment)
+    if not (known.folder / "record.py").is_file():
+        return result
+    kinds = vars(known.part("record"))
+    for name in ("config", "details"):
+        read(kinds.get(name.capitalize(), dict[str, Any]), getattr(result, name), f"{path}, {name}")
+    return result
 
 
 @lru_cache(maxsize=1)

@@ -5,6 +5,8 @@ l2, l4 … / h2 … / d128 …    a setting: layers, heads or width, the other t
 <setting>.steps_to_90       steps to 90 % hold-out accuracy; left out where a seed never reaches it
 <setting>.steps_to_50       the end of the plateau: steps to 50 %
 fewer_layers_later, fewer_heads_later   models with two of them leave the plateau later than the middle setting
+associate_weakest           among the settings that learn, associativity is the lowest of Table 1's columns in each
+others_learned              and each of its other columns but hold-out accuracy is at least 96 %
 Settings that are not in the table have no values, and their claims are not measured.
 """
 
@@ -35,6 +37,9 @@ from icalgebra.results import Result, reproduce_command
 from icalgebra.statistics import Estimate
 
 AXES = ("l", "h", "d")  # what values of a setting begin with
+OTHER_COLUMNS = ("copy", "commute", "identity", "closure")  # of Table 1, besides hold-out accuracy and associativity
+LEARNS = 0.9  # hold-out accuracy
+ALL_LEARN = 0.96  # the lowest entry of these columns in Table 1, among settings that learn, is 96.9 %
 
 
 def run(tier: str, seed: int, runs: Runs) -> Result:
@@ -48,7 +53,7 @@ def run(tier: str, seed: int, runs: Runs) -> Result:
         for label in labels(setting) if found else ():
             measured = {**skills_of(found, "final"), "loss": final_loss(found), **reached(found)}
             values |= {f"{label}.{key}": value for key, value in measured.items()}
-    values |= _comparisons(by_setting)
+    values |= _comparisons(by_setting) | _columns(by_setting, values)
     used = [row for found in by_setting.values() for row in found]
     details = {
         "settings": [_setting_row(setting, found, table[setting]) for setting, found in by_setting.items()],
@@ -92,6 +97,20 @@ def _comparisons(by_setting: dict[Setting, list[Row]]) -> dict[str, Estimate]:
         if found is not None and one_recipe([*few, *middle]):  # steps of different schedules do not compare
             values[name] = boolean_estimate(found, len(few) + len(middle))
     return values
+
+
+def _columns(by_setting: dict[Setting, list[Row]], values: dict[str, Estimate]) -> dict[str, Estimate]:
+    """What Table 1's other columns have in common, over the settings whose hold-out accuracy shows that they learn."""
+    names = [labels(setting)[0] for setting, found in by_setting.items() if found]
+    learned = [name for name in names if values[f"{name}.holdout"].value >= LEARNS]
+    columns = {name: [values[f"{name}.{skill}"].value for skill in OTHER_COLUMNS] for name in learned}
+    if not learned:
+        return {}
+    weakest = all(values[f"{name}.associate"].value < min(columns[name]) for name in learned)
+    return {
+        "associate_weakest": boolean_estimate(weakest, len(learned)),
+        "others_learned": boolean_estimate(min(map(min, columns.values())) >= ALL_LEARN, len(learned)),
+    }
 
 
 def _setting_row(setting: Setting, rows: list[Row], published: dict[str, float]) -> dict[str, Any]:

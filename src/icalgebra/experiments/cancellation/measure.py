@@ -16,6 +16,7 @@ demotes.<side>.<what>               the converse, on `holdout`: the head with th
 attend_and_demote.<side>.<distribution>
                                     the correlation across heads of attention on those facts with demotion
 without.<heads>.<distribution>      accuracy with these heads mean-ablated (mean over `train` sequences)
+Heads are chosen on one half of the sequences and scored on the other, or ablated on fresh ones.
 """
 
 from __future__ import annotations
@@ -27,9 +28,10 @@ import torch
 
 from icalgebra.errors import InputError
 from icalgebra.experiments.shared.estimates import boolean_estimate
+from icalgebra.experiments.shared.halves import CHOOSING, JUDGING
 from icalgebra.experiments.shared.loaded_model import LoadedModel, result_about
 from icalgebra.interp.ablation import mean_ablate, other_heads
-from icalgebra.interp.attention import by_fact
+from icalgebra.interp.attention_mass import by_fact
 from icalgebra.interp.cancellation import COUNTED_SLOTS, SIDES, HeadStats, head_stats, ruled_out
 from icalgebra.interp.heads import Head, cancellation, head_name, query_sampler
 from icalgebra.interp.last_token_cache import cache_last_token_batched
@@ -51,16 +53,18 @@ def run(tier: str, seed: int, loaded: LoadedModel, n: int, n_ablate: int, n_fact
     lengths = {name: short_facts if name == "holdout" else n_facts for name in DISTRIBUTIONS}
     drawn = {name: draw_queries(loaded, name, n, length, seed) for name, length in lengths.items()}
     stats = {name: head_stats(loaded.model, queries, apart=name == "holdout") for name, queries in drawn.items()}
+    chosen = {name: found.rows(CHOOSING) for name, found in stats.items()}
     # Readers come from the final layer: earlier heads also act through later layers, which direct logits do not show.
-    readers = {side: _most(stats["cancel_embedded"].mass[side, "fact"], final=True) for side in SIDES}
-    answer_heads = {side: _most(stats["cancel"].mass[side, "answer"]) for side in SIDES}
+    readers = {side: _most(chosen["cancel_embedded"].mass[side, "fact"], final=True) for side in SIDES}
+    answer_heads = {side: _most(chosen["cancel"].mass[side, "answer"]) for side in SIDES}
     # The converse search, over all layers: in `small` the strongest demoter hardly attends to the facts it acts on.
-    demoters = {side: _most(-stats["holdout"].change_in_group[side]) for side in SIDES}
+    demoters = {side: _most(-chosen["holdout"].change_in_group[side]) for side in SIDES}
+    judged = {name: found.rows(JUDGING) for name, found in stats.items()}
     found = _with_a_role(loaded, drawn["holdout"])
-    values = _published(stats["cancel"], answer_heads)
+    values = _published(judged["cancel"], answer_heads)
     for name in DISTRIBUTIONS:
-        values |= _reading(name, stats[name], readers) | _across_heads(name, stats[name])
-    values |= _demoting(stats["holdout"], demoters)
+        values |= _reading(name, judged[name], readers) | _across_heads(name, stats[name])
+    values |= _demoting(judged["holdout"], demoters)
     sets = {"readers": readers.values(), "demoters": demoters.values(), "found": found}
     values |= _ablated(loaded, {name: sorted(set(heads)) for name, heads in sets.items()}, n_ablate, n_facts, seed)
     return result_about(
@@ -80,7 +84,7 @@ def draw_queries(loaded: LoadedModel, distribution: str, n: int, n_facts: int, s
     queries = draw(distribution, 4 * n if distribution == "holdout" else n)
     ruled = ruled_out(queries, distribution == "holdout")
     kept = queries[ruled["left"].any(1) & ruled["right"].any(1) & ~queries.is_identity][:n]
-    if len(kept) < 2:
+    if len(kept) < 4:  # heads are chosen on one half and scored on the other
         raise InputError(f"too few {distribution} sequences of {n_facts} facts share both variables with their query")
     return kept
 

@@ -18,15 +18,14 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from icalgebra.experiments.circuits.shares import CHOOSING, JUDGING, share
+from icalgebra.experiments.circuits.shares import share
 from icalgebra.experiments.shared.estimates import point_estimate
+from icalgebra.experiments.shared.halves import CHOOSING, JUDGING
 from icalgebra.experiments.shared.loaded_model import LoadedModel
 from icalgebra.interp.ablation import head_masks, other_heads, with_heads_replaced
-from icalgebra.interp.attention import attention_mass, by_fact
 from icalgebra.interp.components import METRICS, Component, Effects, all_components, smallest_set
-from icalgebra.interp.heads import Head, head_name, query_sampler
+from icalgebra.interp.heads import Head, copying_signs, head_name, query_sampler
 from icalgebra.interp.last_token_cache import cache_last_token, cache_last_token_batched
-from icalgebra.interp.lens import direct_logits
 from icalgebra.interp.minimal_pairs import MinimalPairs
 from icalgebra.interp.query_cache import N_QUERY
 from icalgebra.language.vocabulary import FACT_LENGTH
@@ -43,30 +42,16 @@ def copying_head(
     loaded: LoadedModel, pairs: MinimalPairs, maps: dict[str, Effects], largest: int, seed: int, values: Values
 ) -> dict[str, Any]:
     model = loaded.model
-    signs = _signs(model, pairs)
-    both = signs["decodes"] & signs["looks"]
-    scores = both[CHOOSING].mean(0), signs["attention"][CHOOSING].mean(0)
-    head = max(np.ndindex(*scores[0].shape), key=lambda place: tuple(float(score[place]) for score in scores))
+    facts = np.arange(pairs.clean.shape[1] // FACT_LENGTH) == pairs.place[:, None]
+    signs = copying_signs(model, pairs.clean_prompts, pairs.clean_answer, facts)
+    head = signs.best(CHOOSING)
     for name, estimate in (("decodes", accuracy_estimate), ("looks", accuracy_estimate), ("attention", mean)):
-        values[f"copying_head.{name}"] = estimate(signs[name][JUDGING][:, head[0], head[1]])
+        values[f"copying_head.{name}"] = estimate(getattr(signs, name)[JUDGING][:, head[0], head[1]])
     others = {name: _effect(model, head, effects, name, values) for name, effects in maps.items()}
     needed = _heads_needed(model, pairs[CHOOSING].reversed(), maps["reversed"], largest, values)
     control = _ablation(loaded, head, pairs[JUDGING], seed, values)
     return {"head": head_name(head), "others": others, "needed": needed, "control": control,
-            "decodes_and_looks": both.mean(0).tolist()}  # fmt: skip
-
-
-def _signs(model: Transformer, pairs: MinimalPairs) -> dict[str, np.ndarray]:
-    """For every head, [n, layers, heads], on the clean side: is its top logit the answer, does it look at the fact."""
-    run = cache_last_token_batched(model, pairs.clean_prompts, pattern=True)
-    assert run.pattern is not None
-    place = pairs.place[:, None, None]
-    facts = np.arange(pairs.clean.shape[1] // FACT_LENGTH) == pairs.place[:, None]
-    return {
-        "decodes": top_variable(direct_logits(model, run, "plain")) == pairs.clean_answer[:, None, None],
-        "looks": by_fact(run.pattern).sum(-1).argmax(-1).cpu().numpy() == place,
-        "attention": attention_mass(run.pattern, facts).cpu().numpy(),
-    }
+            "decodes_and_looks": (signs.decodes & signs.looks).mean(0).tolist()}  # fmt: skip
 
 
 def _effect(model: Transformer, head: Head, effects: Effects, direction: str, values: Values) -> str:

@@ -26,8 +26,9 @@ import torch
 from icalgebra.data.distributions import sample
 from icalgebra.errors import InputError
 from icalgebra.experiments.circuits.copying_head import copying_head
-from icalgebra.experiments.circuits.shares import CHOOSING, JUDGING, share
+from icalgebra.experiments.circuits.shares import share
 from icalgebra.experiments.shared.estimates import point_estimate
+from icalgebra.experiments.shared.halves import CHOOSING, JUDGING
 from icalgebra.experiments.shared.loaded_model import LoadedModel, result_about
 from icalgebra.interp.components import (
     METRICS,

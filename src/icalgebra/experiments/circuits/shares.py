@@ -1,12 +1,10 @@
-"""Shares of a total effect, and the two halves of the pairs."""
+"""Shares of a total effect."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from icalgebra.statistics import Estimate, auc_ratio, proportion
-
-CHOOSING, JUDGING = slice(0, None, 2), slice(1, None, 2)  # rows of the pairs, as in MinimalPairs.halves
 
 
 def share(effect: np.ndarray, total: np.ndarray) -> Estimate:

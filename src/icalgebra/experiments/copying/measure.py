@@ -1,24 +1,29 @@
 """Copying (K1, K2, K3): which heads copy, what they attend to, and what they promote.
 
-The copying head is the one with the largest average indirect effect on `copy`; nothing depends on its index. Effects
-are changes of the clean answer's probability. K2 compares variants of the same sequences (interp/query_batch.py). K3
-decodes heads on cyclic and dihedral groups alone. Top logits are direct logits in the plain form, as in the paper.
+K1  average indirect effects: changes of the clean answer's probability
+K2  attention and direct logits of the copying head on variants of the same sequences (interp/query_batch.py)
+K3  how often it decodes the answer, on cyclic and dihedral groups alone; direct logits in the plain form
+The copying head is the one that most often attends to the copied fact more than to any other and has its answer as its
+highest direct logit (interp/heads.py); nothing depends on its index, nor on its effect. The head with the largest
+effect need not copy: between unrelated sequences effects also carry the closure set. All heads are chosen on one half
+of the sequences and scored on the other.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
 
-from icalgebra.algebra.structures import structure
 from icalgebra.errors import InputError
 from icalgebra.experiments.shared.estimates import boolean_estimate
+from icalgebra.experiments.shared.families import family_world
+from icalgebra.experiments.shared.halves import CHOOSING, JUDGING
 from icalgebra.experiments.shared.loaded_model import LoadedModel, result_about
 from icalgebra.interp.ablation import head_masks, with_heads_replaced
-from icalgebra.interp.attention import (
+from icalgebra.interp.attention_mass import (
     FACT_SLOTS,
     attention_mass,
     by_fact,
@@ -26,19 +31,26 @@ from icalgebra.interp.attention import (
     partition,
     relations,
 )
-from icalgebra.interp.heads import Head, RoleScores, copying_effect, head_name, query_sampler
+from icalgebra.interp.heads import (
+    Head,
+    RoleScores,
+    copying_effect,
+    copying_signs,
+    head_name,
+    identity_roles,
+    query_sampler,
+)
 from icalgebra.interp.last_token_cache import LastTokenCache, cache_last_token, cache_last_token_batched
 from icalgebra.interp.lens import direct_logits, path_to_logits
 from icalgebra.interp.patching import target_probability
 from icalgebra.interp.query_batch import QueryBatch, at_least_two, pairs, planted_variants
-from icalgebra.language.world import PAPER_STRUCTURES, World
 from icalgebra.model.accuracy import accuracy_estimate
 from icalgebra.model.predict import chunks, on_device, rows_per_pass, top_variable
 from icalgebra.results import Result
 from icalgebra.statistics import Estimate, mean
 
 Values = dict[str, Estimate]
-FAMILIES = {"cyclic": "C", "dihedral": "D"}
+CHOSEN_BY = "what it decodes and attends to"  # results without this judged the head with the largest effect
 DECODED = {
     "cyclic": {"copy": "copy", "commute": "commute", "none": "holdout"},
     "dihedral": {"copy": "copy", "commute_any": "commute_any", "none": "holdout"},
@@ -59,18 +71,21 @@ def run(
     drawn["flipped"] = _flipped(loaded, n_pairs, n_facts, seed)
     for kind, (clean, corrupt) in drawn.items():
         found[kind] = _effects(loaded, kind, clean, corrupt, n_sets, seed, values, tables)
-    head = found["copy"].best
-    values["aie.flipped.copying_head"] = found["flipped"].score(head)
-    values["same_head"] = boolean_estimate(head == found["commute"].best, n_pairs)
+    head = _copying_head(loaded, drawn["copy"][0], values)
+    _identity_demotion(loaded, head, n_decode, draw, values)
+    for kind, (_, judged) in found.items():
+        values[f"aie.{kind}.copying_head"] = judged.score(head)
+    leading = {kind: chosen.best for kind, (chosen, _) in found.items()}
+    values["same_head"] = boolean_estimate(leading["copy"] == leading["commute"], n_pairs)
     examples = _variants(loaded, head, base, seed, values)
     decode = _decoded(loaded, head, n_decode, n_facts, seed, values)
     return result_about(
         loaded, "copying", tier, seed,
         config={"n_pairs": n_pairs, "n_sets": n_sets, "n_decode": n_decode, "n_variants": n_variants,
-                "n_facts": n_facts},
+                "n_facts": n_facts, "chosen_by": CHOSEN_BY},
         values=values,
         details={"head": head_name(head), "effects": tables, "decode": decode, "examples": examples,
-                 "leading": {kind: head_name(item.best) for kind, item in found.items()}},
+                 "leading": {kind: head_name(best) for kind, best in leading.items()}},
     )  # fmt: skip
 
 
@@ -86,24 +101,52 @@ def _effects(
     seed: int,
     values: Values,
     tables: dict[str, Any],
-) -> RoleScores:
-    """The sweep over all heads; on n_sets of the pairs, also the leading heads together and the direct paths."""
+) -> tuple[RoleScores, RoleScores]:
+    """The sweep over all heads, on the half that ranks them and on the other.
+
+    On n_sets of the pairs, also the leading heads together and the direct paths.
+    """
     scores, effects = copying_effect(loaded.model, clean, corrupt, kind)
-    ranked, n_heads = scores.ranked, loaded.model.config.n_heads
+    chosen, judged = scores.halves()
+    ranked, n_heads = chosen.ranked, loaded.model.config.n_heads
     for name, head in zip(("first", "second", "third"), ranked):
-        values[f"aie.{kind}.{name}"] = scores.score(head)
+        values[f"aie.{kind}.{name}"] = judged.score(head)
     leading = ranked[0][0] * n_heads + ranked[0][1]
     if len(ranked) > 1:
-        values[f"aie.{kind}.random_other"] = _random_other(effects, leading, seed)
+        values[f"aie.{kind}.random_other"] = _random_other(effects[:, JUDGING], leading, seed)
     sets = {name: ranked[:size] for size, name in enumerate(("one", "two", "three"), 1) if size <= len(ranked)}
     sets["all"] = ranked
-    together = _together(loaded, clean[:n_sets], corrupt[:n_sets], list(sets.values()))
+    together = _together(loaded, clean[JUDGING][:n_sets], corrupt[JUDGING][:n_sets], list(sets.values()))
     for name, column in zip(sets, together["heads"].T):
         values[f"aie.{kind}.together.{name}"] = mean(column)
     values[f"path.{kind}.first"] = mean(together["path"][:, leading])
     tables[kind] = scores.table()
     tables[f"{kind}.path"] = together["path"].mean(0).reshape(-1, n_heads).tolist()
-    return scores
+    return chosen, judged
+
+
+def _copying_head(loaded: LoadedModel, copies: QueryBatch, values: Values) -> Head:
+    """The head that copies, and how often it shows it on the other half."""
+    signs = copying_signs(loaded.model, copies.prompts, copies.answer, relations(copies)["same pair"])
+    head = signs.best(CHOOSING)
+    values |= {
+        "copying_head.decodes": accuracy_estimate(signs.decodes[JUDGING, *head]),
+        "copying_head.looks": accuracy_estimate(signs.looks[JUDGING, *head]),
+    }
+    return head
+
+
+def _identity_demotion(
+    loaded: LoadedModel, head: Head, n: int, draw: Callable[..., QueryBatch], values: Values
+) -> None:
+    """How often the copying head demotes the identity as well; a world without identities has no such queries."""
+    try:
+        queries = draw("identity", n, "demotion")
+    except InputError:
+        return
+    if queries.distinct.any():
+        demotion = identity_roles(loaded.model, queries[queries.distinct])["identity demotion"]
+        values["copying_head.demotes_identity"] = demotion.score(head)
 
 
 def _random_other(effects: np.ndarray, leading: int, seed: int) -> Estimate:
@@ -139,20 +182,6 @@ def _flipped(loaded: LoadedModel, n: int, n_facts: int, seed: int) -> tuple[Quer
     corrupt = query_sampler(world, n_facts, seed, "copying")("commute_any", 4 * n, "flipped")
     corrupt = at_least_two(corrupt[~corrupt.commutes][:n], world, "a query that does not commute")
     return corrupt.reversed(), corrupt
-
-
-def family_world(world: World, family: str) -> World:
-    """The model's world with only cyclic, or only dihedral, groups: those of the paper that fit its alphabet."""
-    letter = FAMILIES[family]
-    fits = [name for name in PAPER_STRUCTURES if structure(name).order <= world.n_variables]
-    chosen = [name for name in fits if name[0] == letter]
-    if not chosen:
-        raise InputError(
-            f"copying needs {family} groups, and none of the paper's fits {world.n_variables} variables; "
-            "use a model with a larger alphabet"
-        )
-    rule = "fit" if world.mixture_rule == "all" else world.mixture_rule
-    return replace(world, structures=tuple(chosen), d2=False, mixture_rule=rule)
 
 
 # --- K2: attention and direct logits on variants of the same sequences ------------------------------------------------
@@ -270,5 +299,9 @@ def _attended(
     if (family, kind) == ("cyclic", "copy"):
         values["promotes_attended.copy"] = accuracy_estimate(attended[:, head[0], head[1]])
         facts, pattern = relations(queries)["same pair"], run.pattern[:, head[0], head[1]]
-        for slot, name in enumerate(FACT_SLOTS):
-            values[f"copy.slot.{name.replace(' ', '_')}"] = mean(attention_mass(pattern, facts, slot).cpu().numpy())
+        masses = {
+            name: mean(attention_mass(pattern, facts, slot).cpu().numpy()) for slot, name in enumerate(FACT_SLOTS)
+        }
+        values |= {f"copy.slot.{name.replace(' ', '_')}": mass for name, mass in masses.items()}
+        most = max(masses, key=lambda name: masses[name].value)
+        values["reads_answer_slot"] = boolean_estimate(most == "answer", len(queries))

@@ -26,8 +26,22 @@ class ClearestHead:
 
 
 @dataclass(frozen=True)
+class CopyingHead:
+    """The head that copies by what it decodes and attends to, on the half that did not choose it."""
+
+    decodes: Number
+    looks: Number
+    effect: Number
+    commute_effect: Number
+    leads: bool  # it also has the largest effect
+    demotes_identity: Shown
+
+
+@dataclass(frozen=True)
 class Reading:
     head: str
+    strongest: str  # the head with the largest effect
+    copying: CopyingHead | None  # None in earlier results, which took the strongest for the copying head
     effect: dict[str, Shown]  # of the first, second and third head, and of a random other one
     commute_head: str
     commute_effect: Number
@@ -69,6 +83,8 @@ def read(values: Values) -> Reading:
     attended = values.number("decode.dihedral.attended")
     return Reading(
         head=head,
+        strongest=leading["copy"],
+        copying=_copying(values, head, leading["copy"]) if "chosen_by" in values.config else None,
         effect=effect,
         commute_head=leading["commute"],
         commute_effect=values.number("aie.commute.first", ""),
@@ -78,7 +94,7 @@ def read(values: Values) -> Reading:
         commute_together=values.optionals("aie.commute.together.{}", ("one", "two", "three"), ""),
         direct_path=direct,
         mostly_indirect=direct.value < MOSTLY_INDIRECT * alone.value,
-        clearest=_clearest(values, head),
+        clearest=_clearest(values, head) if "chosen_by" not in values.config else None,
         flipped_head=leading["flipped"],
         flipped_effect=values.number("aie.flipped.first", ""),
         flipped_of_head=values.number("aie.flipped.copying_head", ""),
@@ -99,6 +115,17 @@ def read(values: Values) -> Reading:
         decodes_dihedral=values.number("decode.dihedral.commute_any"),
         decodes_attended=attended,
         copies_regardless=attended.low > ATTENDS,
+    )
+
+
+def _copying(values: Values, head: str, strongest: str) -> CopyingHead:
+    return CopyingHead(
+        decodes=values.number("copying_head.decodes"),
+        looks=values.number("copying_head.looks"),
+        effect=values.number("aie.copy.copying_head", ""),
+        commute_effect=values.number("aie.commute.copying_head", ""),
+        leads=head == strongest,
+        demotes_identity=values.optional("copying_head.demotes_identity"),
     )
 
 

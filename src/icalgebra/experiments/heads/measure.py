@@ -1,7 +1,8 @@
 """Roles of heads (interp/heads.py), and the effect of ablating the heads of each role on every distribution.
 
-role.<role>                                     the best head's score; .elsewhere: its score on queries without the
-                                                identity; roles that cannot be scored in the model's world are left out
+role.<role>                                     the best head's score, chosen on one half of the sequences and scored on
+                                                the other; .elsewhere: on queries without the identity; roles that
+                                                cannot be scored in the model's world are left out
 necessary.<role>.<distribution>.mean|resample   accuracy with the role's heads ablated; .control: with as many other
                                                 heads mean-ablated, where there are as many
 sufficient.<role>.<distribution>                how often these heads alone, patched into another run, give the answer
@@ -20,9 +21,9 @@ from icalgebra.interp.heads import (
     Head,
     RoleScores,
     head_name,
+    head_roles,
     identity_roles_elsewhere,
     query_sampler,
-    role_scores,
 )
 from icalgebra.interp.last_token_cache import cache_last_token_batched
 from icalgebra.interp.query_batch import pairs
@@ -45,11 +46,12 @@ DISTRIBUTIONS = (
 @torch.no_grad()
 def run(tier: str, seed: int, loaded: LoadedModel, n: int, n_facts: int) -> Result:
     n_facts = loaded.facts(n_facts)
-    found = role_scores(loaded.model, loaded.world, n, n_facts, seed)
+    found = head_roles(loaded.model, loaded.world, n, n_facts, seed)
     scores = {role: found[role] for role in ROLES if found[role].measured}
-    values = {f"role.{role.replace(' ', '_')}": score.score(score.best) for role, score in scores.items()}
+    best = {role: score.halves()[0].best for role, score in scores.items()}
+    values = {f"role.{role.replace(' ', '_')}": score.halves()[1].score(best[role]) for role, score in scores.items()}
     for role, control in identity_roles_elsewhere(loaded.model, loaded.world, n, n_facts, seed).items():
-        values[f"role.{role.replace(' ', '_')}.elsewhere"] = control.score(scores[role].best)
+        values[f"role.{role.replace(' ', '_')}.elsewhere"] = control.score(best[role])
     # where no head has a role for certain, its best head stands for it: every role is ablated in every model
     sets = {role: score.heads or [score.best] for role, score in scores.items()}
     values |= _ablations(loaded, sets, n, n_facts, seed)

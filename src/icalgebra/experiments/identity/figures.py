@@ -13,6 +13,7 @@ from icalgebra.results import Result
 
 DOSES = {
     "dose.plain.query_variable": ("a query variable", COLOURS["identity"], "-"),
+    "dose.random.query_variable": ("a query variable, random directions", "#9aa5b1", "-"),
     "dose.false_left.right_variable": ("false left identity: the right variable", COLOURS["commute"], "-"),
     "dose.false_right.left_variable": ("false right identity: the left variable", COLOURS["associate"], "-"),
     "dose.plain.correct": ("the true answer", COLOURS["copy"], "--"),
@@ -71,6 +72,8 @@ def dose_response(result: Result) -> Figure:
     figure, panels = axes(1, 1, (9.0, 3.8))
     panel, distance, raw_dose = panels[0][0], result.details["distance"], result.config["raw_dose"]
     for key, (name, colour, style) in DOSES.items():
+        if key not in result.curves:  # earlier results have random directions at two doses only
+            continue
         curve = result.curves[key]
         x = [dose / distance for dose in curve.x]
         panel.plot(x, [100 * y for y in curve.y], style, color=colour, label=name, marker="o", markersize=2.5)

@@ -1,10 +1,12 @@
 """Identity recognition (I1, I2, I3): one direction separates identity queries, and steering along it changes answers.
 
 I1  the first principal component v1 of the final attention output at the last '=', on `holdout` sequences
-I2  heads whose direct logits promote both query variables, or demote the identity, on `identity` sequences
+I2  heads whose direct logits promote both query variables, or demote the identity, on `identity` sequences; chosen on
+    one half of them and scored on the other
 I3  v1 with unit norm, pointing towards the identity cluster, is added to the final attention output on `holdout`
     queries with x ≠ y and without the identity; with and without a false identity fact. The paper's dose is 5 raw
-    units. Models differ in scale, so a dose of one distance between the two clusters is measured as well.
+    units. Models differ in scale, so a dose of one distance between the two clusters is measured as well. Random
+    directions of the same length are the control at every dose.
 """
 
 from __future__ import annotations
@@ -16,8 +18,9 @@ import torch
 from torch import Tensor
 
 from icalgebra.experiments.shared.estimates import boolean_estimate, point_estimate
+from icalgebra.experiments.shared.halves import JUDGING
 from icalgebra.experiments.shared.loaded_model import LoadedModel, result_about
-from icalgebra.interp.attention import attention_mass, relations
+from icalgebra.interp.attention_mass import attention_mass, relations
 from icalgebra.interp.directions import Principal, doses, principal, random_directions, separation, steer
 from icalgebra.interp.heads import (
     Head,
@@ -145,20 +148,21 @@ def _heads(loaded: LoadedModel, queries: QueryBatch, values: Values) -> dict[str
     run = cache_last_token_batched(loaded.model, queries.prompts, pattern=True)
     assert run.pattern is not None
     promotion, demotion = query_promotion(loaded.model, run, queries), identity_demotion(loaded.model, run, queries)
-    last = promotion.scores[-1]
-    best_last = (len(promotion.scores) - 1, max(range(len(last)), key=lambda head: last[head].value))
-    promoter = promotion.best
-    demoters = [head for head in demotion.ranked if head != promoter][:1]  # none in a model with one head
+    (chosen, judged), (demoting, demoted) = promotion.halves(), demotion.halves()
+    promoter, last_layer = chosen.best, loaded.model.config.n_layers - 1
+    best_last = next(head for head in chosen.ranked if head[0] == last_layer)
+    demoters = [head for head in demoting.ranked if head != promoter][:1]  # none in a model with one head
     whole = read_logits(loaded.model, run, run.attn_out[:, -1])[:, : loaded.world.n_variables]
     values |= {
-        "query_promotion.best": promotion.score(promoter),
-        "query_promotion.best_in_last_layer": promotion.score(best_last),
+        "query_promotion.best": judged.score(promoter),
+        "query_promotion.best_in_last_layer": judged.score(best_last),
         "query_promotion.whole_last_attention": accuracy_estimate(promotes_query(whole, queries).cpu().numpy()),
         "identity_demotion.whole_last_attention": accuracy_estimate(demotes_identity(whole, queries).cpu().numpy()),
     }
-    values["query_promotion_head"] = boolean_estimate(promotion.score(promoter).value > MOST, len(queries))
+    values["query_promotion_head"] = boolean_estimate(judged.score(promoter).value > MOST, len(queries[JUDGING]))
     for demoter in demoters:
-        values |= _demoting(demotion.score(demoter), run.pattern[:, demoter[0], demoter[1]], queries)
+        pattern = run.pattern[JUDGING, demoter[0], demoter[1]]
+        values |= _demoting(demoted.score(demoter), pattern, queries[JUDGING])
     return {
         "promotion": promotion.table(),
         "demotion": demotion.table(),
@@ -172,7 +176,7 @@ def _heads(loaded: LoadedModel, queries: QueryBatch, values: Values) -> dict[str
 def _demoting(score: Estimate, pattern: Tensor, queries: QueryBatch) -> Values:
     """The demoting head, which is not the promoting one, and its attention to facts that contain the identity.
 
-    The claim asks for both: in `small` head 3.7 has the identity lowest in 60.5 %, with .1 % of its attention there.
+    Two claims: in `small` head 3.7 has the identity lowest in 60 % of queries, with .1 % of its attention there.
     """
     facts = relations(queries)["identity"]
     attention = mean(attention_mass(pattern, facts).cpu().numpy())
@@ -180,7 +184,6 @@ def _demoting(score: Estimate, pattern: Tensor, queries: QueryBatch) -> Values:
         "identity_demotion.best": score,
         "identity_demotion.attention": attention,
         "identity_demotion.facts": mean(facts[:, :-1].mean(1)),
-        "identity_demotion_head": boolean_estimate(score.value > MOST and attention.value > MOST, len(queries)),
     }
 
 
@@ -227,16 +230,23 @@ def _steering(
     runs = {name: cache_last_token_batched(loaded.model, queries.prompts) for name, queries in contexts.items()}
     logits = {name: _steered(loaded, run, doses(direction, amounts)) for name, run in runs.items()}
     random = random_directions(direction, N_RANDOM, seed)
-    control = {size: _steered(loaded, runs["plain"], size * random) for size in (RAW_DOSE, distance)}
+    control = {size: _random_steering(loaded, runs["plain"], size * random, base) for size in amounts}
     predicted = {name: top_variable(torch.as_tensor(item)) for name, item in logits.items()}
     for prefix, dose in (("steer", RAW_DOSE), ("steer_distance", distance)):
         at = {"plus": amounts.index(dose), "minus": amounts.index(-dose), "zero": amounts.index(0.0)}
         values |= _steering_values(prefix, at, predicted, base)
         values |= _logit_gaps(prefix, logits["plain"], at, base)
-        random_hits = _is_query(top_variable(torch.as_tensor(control[dose])), base)
-        values[f"{prefix}.random.query_variable"] = mean(random_hits.mean(axis=1))
+        values[f"{prefix}.random.query_variable"] = control[dose]
     values |= _confusion(predicted, amounts.index(0.0), base)
-    return {"curves": _curves(predicted, amounts, base), "examples": _examples(logits, amounts, distance, base)}
+    curves = _curves(predicted, amounts, base)
+    curves["dose.random.query_variable"] = Curve.from_estimates(amounts, list(control.values()))
+    return {"curves": curves, "examples": _examples(logits, amounts, distance, base)}
+
+
+def _random_steering(loaded: LoadedModel, run: LastTokenCache, steps: Tensor, base: QueryBatch) -> Estimate:
+    """How often a query variable is predicted, averaged over random directions of one length."""
+    predicted = top_variable(torch.as_tensor(_steered(loaded, run, steps)))
+    return mean(_is_query(predicted, base).mean(axis=1))
 
 
 def _steered(loaded: LoadedModel, run: LastTokenCache, steps: Tensor) -> np.ndarray:

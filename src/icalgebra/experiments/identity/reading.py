@@ -45,6 +45,7 @@ class Steering:
     at_distance: Number
     along_random: Number  # random directions of the same length
     worse_than_random: bool
+    random_everywhere: bool  # random directions were measured at every dose
     logit_gap: Number
     both_on_top: Number
     right_variable: Number  # with a false left identity
@@ -110,6 +111,7 @@ def _steering(values: Values) -> Steering:
         at_distance=at_distance,
         along_random=along_random,
         worse_than_random=at_distance.high <= along_random.low,
+        random_everywhere="dose.random.query_variable" in values.result.curves,
         logit_gap=values.number("steer_distance.plus.logit_gap", ""),
         both_on_top=values.number("steer_distance.plus.both_on_top"),
         right_variable=values.number("steer_distance.false_left.right_variable"),

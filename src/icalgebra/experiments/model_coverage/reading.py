@@ -75,7 +75,10 @@ def read(values: Values) -> Reading:
         more_to_explain=holdout.covered_less and train.covered_less,
         agrees_with_mechanisms=values.optional("holdout.solved"),
         unexplained=_unexplained(values),
-        examples=tuple(Example(**example) for example in values.detail("examples")),
+        examples=tuple(
+            Example(found["text"], found["answer"], found["structures"], found["forced_by"])
+            for found in values.detail("examples")
+        ),
     )
 
 

@@ -21,6 +21,7 @@ from icalgebra.model.transformer import Transformer
 from icalgebra.results import Curve, Result, reproduce_command
 from icalgebra.statistics import Estimate
 from icalgebra.train.config import TrainConfig
+from icalgebra.train.metrics import check_complete, read_metrics
 from icalgebra.train.run import RunFolder
 
 
@@ -131,5 +132,8 @@ def load_with_config(source: str = "small", device: str | torch.device = "cpu") 
     checkpoints = [] if is_shipped(source) else list(by_step(Path(source) / "checkpoints").values())
     # metrics.jsonl is beside a shipped model's weights, or in the run folder of a checkpoint.
     runs = [RunFolder(folder, config) for folder in (checkpoint.path, *checkpoint.path.parents[:2])]
-    metrics = next((run.records() for run in runs if run.metrics.is_file()), [])
-    return LoadedModel(name_of(source), checkpoint.model(device), config, metrics, checkpoints, source)
+    metrics = next((run.metrics for run in runs if run.metrics.is_file()), None)
+    records = read_metrics(metrics) if metrics else []
+    if metrics:
+        check_complete(metrics, records, checkpoint.step, checkpoint.records)
+    return LoadedModel(name_of(source), checkpoint.model(device), config, records, checkpoints, source)

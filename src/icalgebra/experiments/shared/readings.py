@@ -21,16 +21,12 @@ from typing import Any
 from markupsafe import Markup
 
 from icalgebra.experiments import claim
-from icalgebra.results import Curve, Result
+from icalgebra.results import Curve, NotMeasuredError, Result
 from icalgebra.statistics import Estimate
 
 IN_HUNDREDTHS = ("%", "points")  # stored as fractions; differences between shares are points
 DIGITS = {"%": 1, "points": 1, "steps": 0, "nats": 3, "effect": 3}
 ABSENT = Markup('<em class="absent">not measured</em>')
-
-
-class NotMeasuredError(Exception):
-    """A section needs something that this result does not have."""
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import torch
+
 from icalgebra.data.counterfactuals import Pairs, counterfactual_pairs
 from icalgebra.experiments.shared.loaded_model import LoadedModel
-from icalgebra.interp.subspaces import Fit, PairRuns, fit, run_pairs, site_name
+from icalgebra.interp.subspaces import LEARNING_RATE, Fit, PairRuns, fit, run_pairs, site_name
 
 KINDS = ("closure", "cancellation")
 WATCHED = 250  # fresh pairs behind each point of a training curve
@@ -32,6 +34,7 @@ class Plan:
     sites: str  # of the sweep: `last` or `all`
     n_facts: int
     seed: int
+    learning_rate: float = LEARNING_RATE
 
     @staticmethod
     def for_model(
@@ -75,13 +78,19 @@ def prepare(loaded: LoadedModel, kind: str, identity: bool, plan: Plan, keys: bo
     return Setting(run_pairs(loaded.model, train, keys=keys), run_pairs(loaded.model, fresh, keys=keys), fresh)
 
 
+def with_other_targets(runs: PairRuns, seed: int) -> PairRuns:
+    """The same runs with the targets of other pairs, for the control."""
+    order = torch.randperm(len(runs), generator=torch.Generator().manual_seed(seed))
+    return replace(runs, targets=runs.targets[order.to(runs.targets.device)])
+
+
 def last_attention(loaded: LoadedModel) -> str:
     return site_name("attention", loaded.model.config.n_layers - 1)
 
 
 def main_fit(loaded: LoadedModel, setting: Setting, plan: Plan) -> Fit:
-    """The published fit: one subspace at the final attention output, with its training curve."""
+    """The published fit, at our learning rate: one subspace at the final attention output, with its training curve."""
     return fit(
-        loaded.model, setting.train, last_attention(loaded), (plan.size,), steps=plan.steps, seed=plan.seed,
-        watched=setting.test[:WATCHED], every=max(1, plan.steps // POINTS),
+        loaded.model, setting.train, last_attention(loaded), (plan.size,), steps=plan.steps, rate=plan.learning_rate,
+        seed=plan.seed, watched=setting.test[:WATCHED], every=max(1, plan.steps // POINTS),
     )  # fmt: skip

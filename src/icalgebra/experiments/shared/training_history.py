@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from icalgebra.errors import InputError
-from icalgebra.interp.heads import ROLES, Head, RoleScores, head_name, role_scores
+from icalgebra.interp.heads import ROLES, Head, RoleScores, head_name, head_roles
 from icalgebra.model.checkpoints import WEIGHTS, by_step, is_shipped, sound_models
 from icalgebra.model.transformer import Transformer
 from icalgebra.results import Curve
@@ -91,7 +91,7 @@ def measured_roles(model: Transformer, config: TrainConfig, n: int, n_facts: int
     was_training = model.training
     model.eval()
     try:
-        return role_scores(model, config.world, n, min(n_facts, config.n_facts), seed)
+        return head_roles(model, config.world, n, min(n_facts, config.n_facts), seed)
     except InputError:
         return {}
     finally:

@@ -20,6 +20,13 @@ BARS = {
     "whole": "whole space",
 }  # fmt: skip
 
+TITLES = {
+    "attention": "attention output",
+    "resid_mid": "residual, before the MLP",
+    "MLP": "MLP output",
+    "residual": "residual, after it",
+}
+
 
 def closure_sweep(result: Result) -> Figure:
     """Interchange accuracy of the closure set by site and number of dimensions."""
@@ -35,12 +42,12 @@ def _sweep(result: Result, kind: str, colour: str) -> Figure:
     """Accuracy in per cent: layers in rows, sizes in columns, one panel per component in the sweep."""
     tables = {component: table for component, table in result.details["sweep"][kind].items() if table}
     tallest = max(len(table) for table in tables.values())
-    figure, panels = axes(1, len(tables), (9.0, 1.1 + 0.42 * tallest))
+    figure, panels = axes(1, len(tables), (max(9.0, 3.1 * len(tables)), 1.1 + 0.42 * tallest))
     for panel, (component, table) in zip(panels[0], tables.items()):
         names = [f"layer {layer}" for layer in table]
         number_map(panel, list(table.values()), names, [str(k) for k in result.config["sizes"]], colour, 1.0,
                    factor=100, digits=0)  # fmt: skip
-        titled(panel, "residual stream" if component == "residual" else f"{component} output")
+        titled(panel, TITLES[component])
         panel.set_xlabel("dimensions")
     return figure
 

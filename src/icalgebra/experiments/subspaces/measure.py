@@ -4,7 +4,8 @@ Counterfactual pairs (counterfactuals.py) define what a run should answer if it 
 cancellation set. A subspace of the final attention output is fitted so that exchanging it gives that answer, and tested
 on fresh pairs. Controls: random subspaces of the same size, the principal directions of the differences between the two
 runs, the whole space, a subspace fitted to shuffled targets, and the base run without intervention. The sweep fits
-subspaces of many sizes at every layer's attention output, MLP output and residual stream.
+subspaces of many sizes at every layer's attention output, MLP output, and residual stream between and behind the two.
+Whether these subspaces hold in other sequences: `subspace_generalisation`.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from icalgebra.experiments.shared.subspace_fits import (
     last_attention,
     main_fit,
     prepare,
+    with_other_targets,
 )
 from icalgebra.interp.lens import head_results
 from icalgebra.interp.subspaces import (
@@ -141,7 +143,7 @@ def _controls(loaded: LoadedModel, name: str, setting: Setting, basis: Tensor, p
 def _shuffled(loaded: LoadedModel, kind: str, setting: Setting, plan: Plan) -> Values:
     """A fit to the targets of other pairs: what the freedom of the fit alone reaches, on its own and on fresh pairs."""
     # In `small` it gives 9 to 10 % of the targets it was fitted to, and 6 % of fresh ones: chance for 16 variables.
-    train, test = (_with_other_targets(runs, plan.seed) for runs in (setting.train, setting.test))
+    train, test = (with_other_targets(runs, plan.seed) for runs in (setting.train, setting.test))
     basis = fit(
         loaded.model, train, last_attention(loaded), (plan.size,), steps=plan.steps, seed=plan.seed
     ).basis(plan.size)  # fmt: skip
@@ -149,11 +151,6 @@ def _shuffled(loaded: LoadedModel, kind: str, setting: Setting, plan: Plan) -> V
         f"{kind}.no_identity.shuffled": accuracy_estimate(_hits(loaded, test, basis)),
         f"{kind}.no_identity.shuffled_train": accuracy_estimate(_hits(loaded, train, basis)),
     }
-
-
-def _with_other_targets(runs: PairRuns, seed: int) -> PairRuns:
-    order = torch.randperm(len(runs), generator=torch.Generator().manual_seed(seed))
-    return replace(runs, targets=runs.targets[order.to(runs.targets.device)])
 
 
 def _failures(loaded: LoadedModel, kind: str, setting: Setting, basis: Tensor) -> Values:
@@ -239,9 +236,10 @@ class Sweep:
 
 
 def sweep_sites(n_layers: int, sites: str) -> list[tuple[str, int]]:
-    """`last`: the final attention output, the MLP output after it, and its input; `all`: all components and layers."""
+    """`last`: around the final attention (output, residual stream behind it, MLP, input); `all`: every site."""
     if sites == "last":
-        return [("attention", n_layers - 1), ("MLP", n_layers - 1), ("residual", max(0, n_layers - 2))]
+        final = [(component, n_layers - 1) for component in ("attention", "resid_mid", "MLP")]
+        return [*final, ("residual", max(0, n_layers - 2))]
     return [(component, layer) for component in COMPONENTS for layer in range(n_layers)]
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from icalgebra.experiments.shared.readings import Number, Shown, Stated, Values, stated
+from icalgebra.experiments.shared.readings import NotMeasured, Number, Shown, Stated, Values, stated
 
 PUBLISHED_PAIRS, PUBLISHED_STEPS = 2000, 250  # the published fit: pairs by the paper, steps by the released code
+PUBLISHED_RATE = 0.05  # and results that do not state theirs have this one
 WITHOUT_FIT = 0.5  # a set needs the fit if no control reaches this share of the fitted accuracy
 WORKS = 0.5  # interchange accuracy below which a subspace mostly fails
 RELATED = 3  # two subspaces are related if they overlap this many times as much as random ones
@@ -48,6 +49,8 @@ class SetSubspace:
     heads: tuple[str, ...]  # that write into it, the strongest first
     layers: tuple[Layer, ...]  # empty unless the sweep covers all of them
     earlier_layer: bool  # some layer before the last reaches more than the last
+    resid_mid: Shown  # as many dimensions of the residual stream behind the final attention
+    better_there: bool  # than of the final attention output in the same sweep
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,8 @@ class Reading:
     steps: int
     published_pairs: int
     published_steps: int
+    rate: str
+    published_rate: str
     n_seeds: int
     several_seeds: bool
     source_right: Number
@@ -124,6 +129,8 @@ def read(values: Values) -> Reading:
         steps=config["steps"],
         published_pairs=PUBLISHED_PAIRS,
         published_steps=PUBLISHED_STEPS,
+        rate=f"{config.get('learning_rate', PUBLISHED_RATE):g}",
+        published_rate=f"{PUBLISHED_RATE:g}",
         n_seeds=config["n_seeds"],
         several_seeds=config["n_seeds"] > 1,
         source_right=values.number("closure.no_identity.source_right"),
@@ -158,6 +165,7 @@ def _subspace(values: Values, name: str) -> SetSubspace:
     random, principal, shuffled = number(".random"), number(".principal"), number(".shuffled")
     by_seed = tuple(number(f".seed.{i}") for i in range(values.config["n_seeds"]))
     layers = _layers(values, name)
+    output, resid_mid = _behind_attention(values, name)
     return SetSubspace(
         name=name,
         accuracy=accuracy,
@@ -177,7 +185,19 @@ def _subspace(values: Values, name: str) -> SetSubspace:
         heads=tuple(values.detail("heads", name)),
         layers=layers,
         earlier_layer=bool(layers) and max(item.accuracy.value for item in layers) > layers[-1].accuracy.value,
+        resid_mid=resid_mid,
+        better_there=isinstance(resid_mid, Number) and isinstance(output, Number) and resid_mid.low > output.high,
     )
+
+
+def _behind_attention(values: Values, name: str) -> tuple[Shown, Shown]:
+    """At the size of the main fit: the final attention output, and the residual stream behind it where it was swept."""
+    swept, size = values.detail("sweep", name), values.config["size"]
+    if not swept.get("resid_mid"):
+        return NotMeasured(), NotMeasured()
+    last = max(swept["resid_mid"], key=int)
+    output, resid_mid = (values.optional(f"sweep.{name}.{part}.{last}.{size}") for part in ("attention", "resid_mid"))
+    return output, resid_mid
 
 
 def _layers(values: Values, name: str) -> tuple[Layer, ...]:

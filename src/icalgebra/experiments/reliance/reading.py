@@ -1,0 +1,111 @@
+"""What the section on reliance says: the mechanism each answer rests on, and whether proofs' facts carry it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from icalgebra.experiments.shared.readings import NotMeasured, Number, Shown, Values
+from icalgebra.language.vocabulary import MECHANISMS
+
+KINDS = {"train": "training", "holdout": "hold-out"}
+ROWS = (*MECHANISMS, "any", "none")
+WORDS = {"any": "any of several", "none": "none of them"}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One mechanism: how often it has the answer, how often the answer rests on it, and that among the former."""
+
+    name: str
+    has: Shown
+    used: Number
+    used_if_has: Shown
+
+
+@dataclass(frozen=True)
+class OfKind:
+    name: str
+    n: int
+    rows: tuple[Row, ...]
+    any: Number
+    none: Number
+
+
+@dataclass(frozen=True)
+class OfProofs:
+    """Queries with a proof: is the answer gone without its facts, and without as many others?"""
+
+    beyond: bool  # no mechanism has the answer
+    breaks: Number
+    control: Number
+    top: Number
+    chance: Number
+    fall: Number
+    other_fall: Number
+    rests: bool
+
+
+@dataclass(frozen=True)
+class OfHead:
+    """The head at '=' that answers resting on a mechanism miss most; special: answers that rest on others do not."""
+
+    mechanism: str
+    head: str
+    fall: Number
+    other: Number
+    special: bool
+
+
+@dataclass(frozen=True)
+class Reading:
+    heads: tuple[OfHead, ...]
+    sizes: str
+    kinds: tuple[OfKind, ...]
+    proofs: tuple[OfProofs, ...]
+
+
+def read(values: Values) -> Reading:
+    return Reading(
+        heads=tuple(_of_head(values, name, head) for name, head in values.detail("heads").items()),
+        sizes=", ".join(str(size) for size in values.config["sizes"]),
+        kinds=tuple(_of_kind(values, kind) for kind in KINDS if f"{kind}.all.used.none" in values),
+        proofs=tuple(_of_proofs(values, name) for name in ("known", "beyond") if f"proof.{name}.breaks" in values),
+    )
+
+
+def _of_kind(values: Values, kind: str) -> OfKind:
+    rows = tuple(
+        Row(
+            name,
+            values.optional(f"{kind}.all.has.{name}"),
+            values.number(f"{kind}.all.used.{name}"),
+            _if_there(values, f"{kind}.all.of.{name}"),
+        )
+        for name in MECHANISMS
+    )
+    some, nothing = values.number(f"{kind}.all.used.any"), values.number(f"{kind}.all.used.none")
+    return OfKind(KINDS[kind], nothing.n, rows, some, nothing)
+
+
+def _if_there(values: Values, key: str) -> Shown:
+    """Hold-out queries are never copied, so no result has some of these."""
+    return values.number(key) if key in values else NotMeasured()
+
+
+def _of_head(values: Values, name: str, head: str) -> OfHead:
+    fall, other = values.number(f"head.{name}.fall", ""), values.number(f"head.{name}.other", "")
+    return OfHead(name, head, fall, other, special=fall.low > other.high)
+
+
+def _of_proofs(values: Values, name: str) -> OfProofs:
+    breaks, control = values.number(f"proof.{name}.breaks"), values.number(f"proof.{name}.control")
+    return OfProofs(
+        beyond=name == "beyond",
+        breaks=breaks,
+        control=control,
+        top=values.number(f"proof.{name}.top"),
+        chance=values.number(f"proof.{name}.chance"),
+        fall=values.number(f"proof.{name}.fall", ""),
+        other_fall=values.number(f"proof.{name}.other_fall", ""),
+        rests=breaks.low > control.high,
+    )

@@ -1,0 +1,156 @@
+"""What the section on other sequences says of one model's subspaces, and by which thresholds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from icalgebra.experiments.shared.readings import Number, Shown, Values
+
+HOLDS = 0.9  # interchange accuracy above which a subspace is said to hold in other sequences
+PARTLY = 0.5  # above which it is said to hold in part
+CONVERGED = 0.01  # change of accuracy over the last quarter of the steps below which a fit is said to have converged
+LAST_QUARTER = 0.75
+CHANCE = 0.15  # accuracy that a control may reach without being worth a remark: one in 16 variables is .06
+
+TESTS = {
+    "dihedral": "dihedral groups, after a fit on cyclic ones",
+    "cyclic": "cyclic groups, after a fit on dihedral ones",
+    "new": "variables that were never targets of the fit",
+    "two": "sets that differ in two members",
+    "three": "sets that differ in three",
+    "natural": "natural sequences",
+}
+KEYS = {
+    "dihedral": "cyclic_on_dihedral", "cyclic": "dihedral_on_cyclic", "new": "new_variables", "two": "differ.2",
+    "three": "differ.3", "natural": "natural",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Set:
+    """The subspace of one set."""
+
+    name: str
+    accuracy: Number
+    attention: Number
+    published_rate: Number
+    converged: bool
+    random: Number
+    shuffled: Number
+    untrained: Number
+    untrained_works: bool  # above chance: part of the accuracy needs no training
+    active: Number
+    dormant: Number
+    dormant_share: Number
+    rests_on_dormant: bool  # without directions that hardly vary the exchange mostly fails
+    tests: dict[str, Shown]
+    old_variables: Shown
+    refitted: Shown
+    holds: list[str]
+    partly: list[str]
+    fails: list[str]
+
+
+@dataclass(frozen=True)
+class Width:
+    d_model: int
+    closure: Number
+    cancellation: Number
+    closure_published: Number
+    cancellation_published: Number
+
+
+@dataclass(frozen=True)
+class Reading:
+    size: int
+    n_pairs: int
+    n_facts: int
+    steps: int
+    n_seeds: int
+    several_seeds: bool
+    rate: str
+    published_rate: str
+    natural_facts: int
+    closure: Set
+    cancellation: Set
+    both: Number
+    closure_alone: Number
+    cancellation_alone: Number
+    both_hold: bool
+    n_wide: int
+    widths: list[Width]
+    left_out: bool
+
+    @property
+    def kinds(self) -> tuple[Set, Set]:
+        return self.closure, self.cancellation
+
+
+def read(values: Values) -> Reading:
+    config, both = values.config, values.number("both.accuracy")
+    return Reading(
+        size=config["size"],
+        n_pairs=config["n"],
+        n_facts=config["n_facts"],
+        steps=config["steps"],
+        n_seeds=config["n_seeds"],
+        several_seeds=config["n_seeds"] > 1,
+        rate=f"{config['learning_rate']:g}",
+        published_rate=f"{config['published_rate']:g}",
+        natural_facts=config["natural_facts"],
+        closure=_set(values, "closure"),
+        cancellation=_set(values, "cancellation"),
+        both=both,
+        closure_alone=values.number("both.closure_alone"),
+        cancellation_alone=values.number("both.cancellation_alone"),
+        both_hold=both.value >= HOLDS,
+        n_wide=config["n_wide"],
+        widths=_widths(values),
+        left_out=bool(values.detail("left_out")),
+    )
+
+
+def _set(values: Values, name: str) -> Set:
+    def number(key: str) -> Number:
+        return values.number(f"{name}.{key}")
+
+    tests = {test: values.optional(f"{name}.{key}") for test, key in KEYS.items()}
+    measured = {TESTS[test]: found.value for test, found in tests.items() if isinstance(found, Number)}
+    curve, untrained, active = values.curve(f"{name}.ours"), number("untrained"), number("active")
+    late = [y for x, y in zip(curve.x, curve.y) if x >= LAST_QUARTER * curve.x[-1]]
+    return Set(
+        name=name,
+        accuracy=number("accuracy"),
+        attention=number("attention"),
+        published_rate=number("published_rate"),
+        converged=max(late) - min(late) <= CONVERGED,
+        random=number("random"),
+        shuffled=number("shuffled"),
+        untrained=untrained,
+        untrained_works=untrained.low > CHANCE,
+        active=active,
+        dormant=number("dormant"),
+        dormant_share=number("dormant_share"),
+        rests_on_dormant=active.value < PARTLY * number("accuracy").value,
+        tests=tests,
+        old_variables=values.optional(f"{name}.old_variables"),
+        refitted=values.optional(f"{name}.natural.refitted"),
+        holds=[test for test, value in measured.items() if value >= HOLDS],
+        partly=[test for test, value in measured.items() if PARTLY <= value < HOLDS],
+        fails=[test for test, value in measured.items() if value < PARTLY],
+    )
+
+
+def _widths(values: Values) -> list[Width]:
+    names = sorted({int(key.split(".")[1]) for key in values.result.values if key.startswith("width.")})
+    return [
+        Width(
+            width,
+            *(
+                values.number(f"width.{width}.{kind}.{rate}")
+                for rate in ("ours", "published")
+                for kind in ("closure", "cancellation")
+            ),
+        )
+        for width in names
+    ]
