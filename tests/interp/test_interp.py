@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import gc
-import importlib.util
-import sys
 from functools import partial
 
 import numpy as np
@@ -16,8 +14,7 @@ from icalgebra.data.distributions import sample
 from icalgebra.errors import InputError
 from icalgebra.interp import heads
 from icalgebra.interp.ablation import ablation_effects, answered, head_masks, other_heads, with_heads_replaced
-from icalgebra.interp.adapters import nnsight_head_sweep, to_nnsight
-from icalgebra.interp.attention import (
+from icalgebra.interp.attention_mass import (
     FACT_SLOTS,
     attention_mass,
     by_fact,
@@ -26,7 +23,7 @@ from icalgebra.interp.attention import (
     relations,
 )
 from icalgebra.interp.directions import doses, principal, random_directions, separation, steer
-from icalgebra.interp.heads import ROLES, role_scores
+from icalgebra.interp.heads import ROLES, head_roles
 from icalgebra.interp.hooks import add, cached, hooked, project, replace
 from icalgebra.interp.last_token_cache import (
     RESUMABLE,
@@ -36,7 +33,7 @@ from icalgebra.interp.last_token_cache import (
     resume,
 )
 from icalgebra.interp.lens import components, direct_logits, head_results, path_to_logits, read_logits
-from icalgebra.interp.patching import Site, head_sites, indirect_effects, target_logit, target_probability, value_of
+from icalgebra.interp.patching import Site, indirect_effects, target_logit, target_probability, value_of
 from icalgebra.interp.query_batch import QueryBatch, pairs, planted_variants, with_false_identity
 from icalgebra.language.world import World
 from icalgebra.model.predict import on_device, top_variable
@@ -382,9 +379,9 @@ def test_steering_is_a_plain_run_with_a_hook(model: Transformer) -> None:
 
 
 def test_every_head_gets_every_role_score(model: Transformer) -> None:
-    found = role_scores(model, WORLD, n=5, n_facts=K, seed=0)
+    found = head_roles(model, WORLD, n=5, n_facts=K, seed=0)
     assert tuple(found) == ROLES
-    again = role_scores(model, WORLD, n=5, n_facts=K, seed=0)
+    again = head_roles(model, WORLD, n=5, n_facts=K, seed=0)
     for role, scores in found.items():
         assert np.array(scores.table()).shape == (3, 4)
         assert scores.table() == again[role].table()
@@ -469,22 +466,6 @@ def test_a_tie_is_no_answer(model: Transformer) -> None:
     tied[np.arange(N), 1, some.answer] = 1.0
     tied[:, :, 10:] = 9.0  # '=' and ',' are no variables
     assert answered(model, tied, some).tolist() == [[False, True]] * N
-
-
-def test_a_missing_extra_is_named(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "nnsight", None)
-    with pytest.raises(InputError, match=r"icalgebra\[nnsight\]"):
-        to_nnsight(model)
-
-
-@pytest.mark.skipif(importlib.util.find_spec("nnsight") is None, reason="nnsight is not installed")
-def test_nnsight_gives_the_same_sweep(model: Transformer) -> None:
-    clean, corrupt = pairs(draw("copy"), draw("holdout", 2 * N))
-    ours = indirect_effects(model, clean.prompts, corrupt.prompts, clean.answer)
-    prompts = [torch.as_tensor(part.prompts).long() for part in (clean, corrupt)]
-    theirs = nnsight_head_sweep(to_nnsight(model), *prompts, torch.as_tensor(clean.answer))
-    assert len(head_sites(model)) == len(theirs)
-    np.testing.assert_allclose(theirs.numpy(), ours, atol=1e-5)
 
 
 def test_memory_stays_flat_over_hundreds_of_patches(model: Transformer) -> None:

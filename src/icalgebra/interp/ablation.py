@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
-from icalgebra.interp.heads import Head
-from icalgebra.interp.last_token_cache import LastTokenCache, cache_last_token, resume
+from icalgebra.interp.components import Component
+from icalgebra.interp.head_names import Head, HeadLike, as_head
+from icalgebra.interp.hooks import Change
+from icalgebra.interp.last_token_cache import LastTokenCache, as_run, cache_last_token, resume
 from icalgebra.interp.patching import swap_heads
 from icalgebra.interp.query_batch import QueryBatch
 from icalgebra.model.predict import chunks, on_device, rows_per_pass, top_variable
@@ -27,11 +29,16 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-def head_masks(model: Transformer, sets: Sequence[Sequence[Head]]) -> Bool[Tensor, "variants n_layers n_heads"]:
+def mean_outputs(model: Transformer, prompts: Any) -> Float[Tensor, "n_layers n_heads d_head"]:
+    """Every head's mean output at the last position: ablate("2.1", to=mean_outputs(model, sample("train", 64, 50)))."""
+    return as_run(model, prompts).z.mean(0)
+
+
+def head_masks(model: Transformer, sets: Sequence[Sequence[HeadLike]]) -> Bool[Tensor, "variants n_layers n_heads"]:
     masks = torch.zeros(len(sets), model.config.n_layers, model.config.n_heads, dtype=torch.bool)
     for mask, heads in zip(masks, sets, strict=True):
-        for layer, head in heads:
-            mask[layer, head] = True
+        for head in heads:
+            mask[as_head(model, head)] = True
     return masks.to(model.unembedding.device)
 
 
@@ -80,7 +87,7 @@ def ablation_effects(
     queries: QueryBatch,
     corrupt: QueryBatch,
     donors: Float[Tensor, "n n_layers n_heads d_head"],
-    sets: Sequence[Sequence[Head]],
+    sets: Sequence[Sequence[HeadLike]],
 ) -> AblationEffects:
     """Ablate every set of heads in the runs of `queries`, and patch it from these into the runs of `corrupt`.
 
@@ -115,7 +122,7 @@ def mean_ablate(
     model: Transformer,
     queries: QueryBatch,
     average: Float[Tensor, "1 n_layers n_heads d_head"],
-    sets: Sequence[Sequence[Head]],
+    sets: Sequence[Sequence[HeadLike]],
 ) -> tuple[Bool[np.ndarray, " n"], Bool[np.ndarray, "n sets"]]:
     """Which queries are answered correctly without ablation, and with each set of heads set to an average output."""
     masks, found = head_masks(model, sets), []
@@ -125,6 +132,46 @@ def mean_ablate(
         found.append(answered(model, torch.cat([run.logits[:, None], logits], dim=1), queries[rows]))
     right = np.concatenate(found)
     return right[:, 0], right[:, 1:]
+
+
+def ablate_each(
+    model: Transformer, queries: QueryBatch, donors: LastTokenCache, components: Sequence[Component]
+) -> Bool[np.ndarray, "n components"]:
+    """Which queries are answered correctly with each head or MLP, at '=', set to its mean over the donors' runs."""
+    z, mlp_out, sets = donors.z.mean(0), donors.mlp_out.mean(0), [[component] for component in components]
+    found = []
+    for rows in chunks(len(queries), rows_per_pass(model, queries.prompts.shape[1])):
+        run = cache_last_token(model, on_device(model, queries.prompts[rows]), keys=True)
+        found.append(answered(model, with_parts_replaced(model, run, z, mlp_out, sets), queries[rows]))
+    return np.concatenate(found)
+
+
+@torch.no_grad()
+def with_parts_replaced(
+    model: Transformer,
+    run: LastTokenCache,
+    z: Float[Tensor, "n_layers n_heads d_head"],
+    mlp_out: Float[Tensor, "n_layers d_model"],
+    sets: Sequence[Sequence[Component]],
+) -> Float[Tensor, "n sets d_vocab"]:
+    """Logits with the heads and MLPs of each set, at '=', set to these outputs; the run was cached with keys=True."""
+    changes: dict[str, Change] = {}
+    for layer in range(model.config.n_layers):
+        heads = torch.zeros(len(sets), model.config.n_heads, dtype=torch.bool, device=z.device)
+        mlps = torch.zeros(len(sets), 1, dtype=torch.bool, device=z.device)
+        for variant, components in enumerate(sets):
+            for component in components:
+                if component.layer == layer and component.head is None:
+                    mlps[variant] = True
+                elif component.layer == layer:
+                    heads[variant, component.head] = True
+        changes[f"blocks.{layer}.attn.hook_z"] = _set_where(heads[..., None], z[layer])
+        changes[f"blocks.{layer}.hook_mlp_out"] = _set_where(mlps, mlp_out[layer])
+    return resume(model, run, changes, len(sets))
+
+
+def _set_where(chosen: Tensor, new: Tensor) -> Change:
+    return lambda value: torch.where(chosen, new, value)
 
 
 def answered(

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from icalgebra.interp.attention import ANSWER_SLOT, COMMA_SLOT, attention_mass, relations
+from icalgebra.interp.attention_mass import ANSWER_SLOT, COMMA_SLOT, attention_mass, relations
 from icalgebra.interp.heads import answers_of, contrast
 from icalgebra.interp.last_token_cache import cache_last_token_batched
 from icalgebra.interp.lens import direct_logits
@@ -39,6 +39,15 @@ class HeadStats:
     chance: dict[tuple[str, str], np.ndarray]  # [n]: the mass under uniform attention
     change: dict[str, np.ndarray]  # against all other variables
     change_in_group: dict[str, np.ndarray]  # against the members that no fact of either side rules out
+
+    def rows(self, rows: slice) -> HeadStats:
+        """The same of some sequences."""
+        return HeadStats(
+            {key: observed[rows] for key, observed in self.mass.items()},
+            {key: observed[rows] for key, observed in self.chance.items()},
+            {key: observed[rows] for key, observed in self.change.items()},
+            {key: observed[rows] for key, observed in self.change_in_group.items()},
+        )
 
 
 def head_stats(model: Transformer, queries: QueryBatch, apart: bool) -> HeadStats:

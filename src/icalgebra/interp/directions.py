@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from icalgebra.interp.last_token_cache import LastTokenCache, resume
+from icalgebra.errors import InputError
+from icalgebra.interp.last_token_cache import as_run, resume
 from icalgebra.model.transformer import Transformer
 
 if TYPE_CHECKING:
@@ -65,11 +66,17 @@ def separation(scores: Float[np.ndarray, " n"], labels: Bool[np.ndarray, " n"]) 
 
 @torch.no_grad()
 def steer(
-    model: Transformer, run: LastTokenCache, steps: Float[Tensor, "variants d_model"], layer: int = -1
+    model: Transformer, run: Any, steps: Float[Tensor, "... d_model"], layer: int = -1
 ) -> Float[Tensor, "n variants d_vocab"]:
-    """Logits after adding each steering vector to a layer's attention output at the last position."""
-    place = range(model.config.n_layers)[layer]
-    return resume(model, run, {f"blocks.{place}.hook_attn_out": lambda value: value + steps}, len(steps))
+    """Logits after adding each steering vector to a layer's attention output at the last position.
+
+    run: sequences, text or token rows that end in the query's '='; or a run cached with keys=True.
+    """
+    layers, steps = range(model.config.n_layers), torch.atleast_2d(steps)
+    if not -len(layers) <= layer < len(layers):
+        raise InputError(f"layer {layer} is not in this model: its layers are 0 to {len(layers) - 1}")
+    change = {f"blocks.{layers[layer]}.hook_attn_out": lambda value: value + steps}
+    return resume(model, as_run(model, run, keys=True), change, len(steps))
 
 
 def doses(direction: Float[Tensor, " d"], amounts: Sequence[float]) -> Float[Tensor, "variants d"]:

@@ -17,7 +17,8 @@ head's and its interval excludes zero.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,37 +26,52 @@ import torch
 from torch import Tensor
 
 from icalgebra.data.distributions import sample
-from icalgebra.interp.attention import attention_mass, relations
+from icalgebra.interp.attention_mass import attention_mass, by_fact, relations
+from icalgebra.interp.head_names import Head, HeadLike, head_name, parse_head
 from icalgebra.interp.last_token_cache import LastTokenCache, cache_last_token_batched
 from icalgebra.interp.lens import direct_logits
 from icalgebra.interp.patching import indirect_effects
 from icalgebra.interp.query_batch import QueryBatch, at_least_two, pairs
 from icalgebra.language.world import World
 from icalgebra.model.accuracy import accuracy_estimate
+from icalgebra.model.inputs import trained_world
+from icalgebra.model.predict import top_variable
 from icalgebra.model.transformer import Transformer
 from icalgebra.statistics import Estimate, mean
 
 if TYPE_CHECKING:
-    from jaxtyping import Bool, Float
+    from jaxtyping import Bool, Float, Integer, Shaped
 
 ROLES = (
     "copy", "commute", "query promotion", "identity demotion", "left cancellation", "right cancellation",
     "closure promotion",
 )  # fmt: skip
-Head = tuple[int, int]  # layer, head; written 3.6
+__all__ = ["ROLES", "Head", "RoleScores", "head_name", "head_roles"]
 NOT_MEASURED = Estimate(0.0, 0.0, 0.0, 0)  # the score of a role that no sequence can show
 
 
-def head_name(head: Head) -> str:
-    return f"{head[0]}.{head[1]}"
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RoleScores:
     """One role's score for every head, and which heads have the role."""
 
     role: str
-    scores: list[list[Estimate]]  # by layer and head
+    observed: Shaped[np.ndarray, "n n_layers n_heads"]  # shares are bool, means float
+    estimate: Callable[[np.ndarray], Estimate]  # a share or a mean
+
+    @cached_property
+    def scores(self) -> list[list[Estimate]]:
+        """By layer and head."""
+        layers, heads = self.observed.shape[1:]
+        if not len(self.observed):
+            return [[NOT_MEASURED] * heads for _ in range(layers)]
+        return [[self.estimate(self.observed[:, i, j]) for j in range(heads)] for i in range(layers)]
+
+    def halves(self) -> tuple[RoleScores, RoleScores]:
+        """To choose heads on one half of the sequences and score them on the other: the best of many heads looks too
+        good on the sequences that chose it."""
+        if len(self.observed) < 4:  # one observation has no interval
+            return self, self
+        return replace(self, observed=self.observed[::2]), replace(self, observed=self.observed[1::2])
 
     @property
     def ranked(self) -> list[Head]:
@@ -73,8 +89,9 @@ class RoleScores:
         threshold = self.score(self.best).value / 2
         return [head for head in self.ranked if self.score(head).value >= threshold and self.score(head).low > 0]
 
-    def score(self, head: Head) -> Estimate:
-        return self.scores[head[0]][head[1]]
+    def score(self, head: HeadLike) -> Estimate:
+        layer, place = parse_head(head)
+        return self.scores[layer][place]
 
     @property
     def measured(self) -> bool:
@@ -85,8 +102,14 @@ class RoleScores:
         return [[estimate.value for estimate in row] for row in self.scores]
 
 
-def role_scores(model: Transformer, world: World, n: int, n_facts: int, seed: int = 0) -> dict[str, RoleScores]:
-    """All roles, each from n sequences."""
+def head_roles(
+    model: Transformer, world: World | None = None, n: int = 100, n_facts: int = 50, seed: int = 0
+) -> dict[str, RoleScores]:
+    """Every role's score for every head, each from n sequences of n_facts facts; by default of the model's own world.
+
+    head_roles(model)["copy"].heads are the heads that copy, best first.
+    """
+    world = trained_world(model, world)
     draw = query_sampler(world, n_facts, seed, "heads")
     found = {role: copying_effect(model, *pairs(draw(role, n), draw("holdout", 2 * n + 16, role)), role)[0]
              for role in ("copy", "commute")}  # fmt: skip
@@ -138,6 +161,38 @@ def copying_effect(
     """Average indirect effect of every head on the clean answer's probability; the effects by pair [heads, pairs]."""
     effects = indirect_effects(model, clean.prompts, corrupt.prompts, clean.answer)
     return _scores(model, role, effects.T, mean), effects
+
+
+@dataclass(frozen=True)
+class CopyingSigns:
+    """What a copying head shows, for every head, on sequences that hold the fact to be copied."""
+
+    decodes: Bool[np.ndarray, "n n_layers n_heads"]  # its highest direct logit (plain form) is the answer
+    looks: Bool[np.ndarray, "n n_layers n_heads"]  # no other fact has more of its attention
+    attention: Float[np.ndarray, "n n_layers n_heads"]  # on that fact
+
+    def best(self, rows: slice) -> Head:
+        """The head that most often does both; among equals the one with most attention on the fact."""
+        both, attention = (self.decodes & self.looks)[rows].mean(0), self.attention[rows].mean(0)
+        layer, head = max(np.ndindex(*both.shape), key=lambda place: (both[place], attention[place]))
+        return int(layer), int(head)
+
+
+def copying_signs(
+    model: Transformer,
+    prompts: Integer[np.ndarray, "n prompt"],
+    answers: Integer[np.ndarray, " n"],
+    facts: Bool[np.ndarray, "n k"],
+) -> CopyingSigns:
+    """facts: where the fact to be copied stands, the query being the last."""
+    run = cache_last_token_batched(model, prompts, pattern=True)
+    assert run.pattern is not None
+    most = by_fact(run.pattern).sum(-1).argmax(-1).cpu().numpy()
+    return CopyingSigns(
+        decodes=top_variable(direct_logits(model, run, "plain")) == answers[:, None, None],
+        looks=facts[np.arange(len(facts))[:, None, None], most],
+        attention=attention_mass(run.pattern, facts).cpu().numpy(),
+    )
 
 
 def query_promotion(model: Transformer, run: LastTokenCache, queries: QueryBatch) -> RoleScores:
@@ -200,10 +255,6 @@ def contrast(
 def _scores(
     model: Transformer, role: str, observed: Tensor | np.ndarray, estimate: Callable[[np.ndarray], Estimate]
 ) -> RoleScores:
-    """Estimates from observations [n, n_layers, n_heads] or [n, heads]."""
+    """From observations [n, n_layers, n_heads] or [n, heads]."""
     values = observed.cpu().numpy() if isinstance(observed, Tensor) else observed
-    layers, heads = model.config.n_layers, model.config.n_heads
-    values = values.reshape(-1, layers, heads)
-    if not len(values):
-        return RoleScores(role, [[NOT_MEASURED] * heads for _ in range(layers)])
-    return RoleScores(role, [[estimate(values[:, i, j]) for j in range(heads)] for i in range(layers)])
+    return RoleScores(role, values.reshape(-1, model.config.n_layers, model.config.n_heads), estimate)

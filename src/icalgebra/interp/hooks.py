@@ -7,8 +7,9 @@
     with hooked(model, {"blocks.3.hook_attn_out": add(5 * direction, positions=-1)}):
         logits = model(tokens)
 
-A change is a function from the value to the new value. Hooks are removed when the block ends, even on an error, and
-no other reference keeps the activations alive.
+A head's name stands for its output, [n, T, d_head]: cached(model, "3.6"), or hooked(model, ablate("3.6")). A change is
+a function from the value to the new value. Hooks are removed when the block ends, even on an error, and no other
+reference keeps the activations alive.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from icalgebra.errors import unknown
+from icalgebra.interp.head_names import HeadLike, as_head, head_name, looks_like_head, parse_head
 from icalgebra.model.transformer import Transformer
 
 if TYPE_CHECKING:
@@ -32,35 +34,74 @@ Positions = int | slice | None  # an int drops the axis when reading; None: all
 
 
 @contextmanager
-def hooked(model: Transformer, changes: Mapping[str, Change]) -> Iterator[None]:
-    """Inside the block, the named points have changed values; a change that returns None only reads."""
-    points = model.hook_points()
+def hooked(model: Transformer, changes: Mapping[Any, Change]) -> Iterator[None]:
+    """Inside the block, the named points (or heads) have changed values; a change that returns None only reads."""
     with ExitStack() as stack:
         for name, change in changes.items():
-            if name not in points:
-                raise unknown("hook point", name, points)
-            handle = points[name].register_forward_hook(lambda _point, _args, value, change=change: change(value))
+            point, head = _place(model, name)
+            applied = change if head is None else _in_head(change, head)
+            handle = model.hook_points()[point].register_forward_hook(
+                lambda _point, _args, value, applied=applied: applied(value)
+            )
             stack.callback(handle.remove)
         yield
 
 
+def _place(model: Transformer, name: HeadLike) -> tuple[str, int | None]:
+    """A hook point, and which of its heads is meant (None: all)."""
+    if looks_like_head(name):
+        layer, head = as_head(model, name)
+        return f"blocks.{layer}.attn.hook_z", head
+    points = model.hook_points()
+    if name not in points:
+        raise unknown("hook point", str(name), points)
+    return str(name), None
+
+
+def _in_head(change: Change, head: int) -> Change:
+    def apply(value: Tensor) -> Tensor | None:
+        new = change(value[:, :, head])
+        if new is None:
+            return None
+        result = value.clone()
+        result[:, :, head] = new
+        return result
+
+    return apply  # type: ignore[return-value]  # None: the value stays as it is
+
+
 @contextmanager
-def cached(model: Transformer, *patterns: str, positions: Positions = None) -> Iterator[dict[str, Tensor]]:
-    """Inside the block, a forward pass stores the values of all points whose name matches a pattern (as in a shell)."""
-    names = [name for name in model.hook_points() if any(fnmatchcase(name, pattern) for pattern in patterns)]
+def cached(model: Transformer, *patterns: HeadLike, positions: Positions = None) -> Iterator[dict[str, Tensor]]:
+    """Inside the block, a forward pass stores the values of all points whose name matches a pattern (as in a shell).
+
+    A head's name stores its output, [n, T, d_head], under that name.
+    """
+    heads = [head_name(parse_head(pattern)) for pattern in patterns if looks_like_head(pattern)]
+    globs = [str(pattern) for pattern in patterns if not looks_like_head(pattern)]
+    names = [name for name in model.hook_points() if any(fnmatchcase(name, pattern) for pattern in globs)] + heads
     if not names:
-        raise unknown("hook point", ", ".join(patterns), model.hook_points())
+        raise unknown("hook point", ", ".join(globs), model.hook_points())
     cache: dict[str, Tensor] = {}
 
     def keep(name: str) -> Change:
         def store(value: Tensor) -> None:
-            # A clone, so that one position does not keep the whole tensor alive.
-            cache[name] = value if positions is None else value[:, positions].clone()
+            # A clone, so that one position or head does not keep the whole tensor alive.
+            part = value if positions is None else value[:, positions]
+            cache[name] = part if part is value and name not in heads else part.clone()
 
         return store  # type: ignore[return-value]  # None: the value stays as it is
 
     with hooked(model, {name: keep(name) for name in names}):
         yield cache
+
+
+def ablate(*heads: HeadLike, to: Float[Tensor, "n_layers n_heads d_head"] | None = None) -> dict[HeadLike, Change]:
+    """The changes for `hooked` that take heads out: with hooked(model, ablate("2.1", "3.6")): …
+
+    Their output is zero at every position; with `to` (such as mean_outputs) it is replaced at the last position.
+    """
+    zero, named = torch.zeros(()), [parse_head(head) for head in heads]
+    return {head: replace(zero) if to is None else replace(to[head], positions=-1) for head in named}
 
 
 def replace(
@@ -73,6 +114,7 @@ def replace(
 def add(
     extra: Tensor, positions: Positions = None, head: int | None = None, rows: Bool[Tensor, " n"] | None = None
 ) -> Change:
+    """Add to the value: everywhere, or only at some positions, in one head, in some rows of the batch."""
     return _changed(lambda old: old + extra, positions, head, rows)
 
 

@@ -24,6 +24,7 @@ from torch import Tensor
 
 from icalgebra.errors import InputError
 from icalgebra.interp.hooks import Change, cached
+from icalgebra.model.inputs import model_prompts
 from icalgebra.model.predict import chunks, on_device, rows_per_pass
 from icalgebra.model.transformer import Block, Transformer, rotate
 
@@ -190,11 +191,20 @@ def cache_last_token_batched(
     model: Transformer, prompts: np.ndarray, *, keys: bool = False, pattern: bool = False
 ) -> LastTokenCache:
     """cache_last_token of any number of prompts, in batches."""
+    if not len(prompts):
+        raise InputError("there is no sequence to run the model on; give at least one")
     parts = [
         cache_last_token(model, on_device(model, prompts[rows]), keys=keys, pattern=pattern)
         for rows in chunks(len(prompts), rows_per_pass(model, prompts.shape[1]))
     ]
     return _concatenated(parts)
+
+
+def as_run(model: Transformer, given: Any, *, keys: bool = False, pattern: bool = False) -> LastTokenCache:
+    """A run as it is; or one forward pass over sequences, text or token rows that end in the query's '='."""
+    if isinstance(given, LastTokenCache):
+        return given
+    return cache_last_token_batched(model, model_prompts(model, given), keys=keys, pattern=pattern)
 
 
 def _concatenated(parts: list[LastTokenCache]) -> LastTokenCache:

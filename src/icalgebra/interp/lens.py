@@ -12,13 +12,14 @@ Only the frozen form is additive: all components and U b (the norm's bias) sum t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from icalgebra.interp.last_token_cache import LastTokenCache, blocks
+from icalgebra.interp.head_names import HeadLike, as_head
+from icalgebra.interp.last_token_cache import LastTokenCache, as_run, blocks
 from icalgebra.model.transformer import Transformer
 
 if TYPE_CHECKING:
@@ -47,10 +48,25 @@ def read_logits(
 
 @torch.no_grad()
 def direct_logits(
-    model: Transformer, run: LastTokenCache, form: Form = "frozen"
-) -> Float[Tensor, "n n_layers n_heads n_variables"]:
-    """Every head's direct logits over the variables."""
-    return read_logits(model, run, head_results(model, run), form)[..., : model.config.n_variables]
+    model: Transformer, run: Any, form: Form = "frozen", head: HeadLike | None = None
+) -> Float[Tensor, "n ... n_variables"]:
+    """Every head's direct logits over the variables, [n, n_layers, n_heads, N], or one head's, [n, N].
+
+    run: a cached run; or sequences, text or token rows that end in the query's '='.
+    """
+    run = as_run(model, run)
+    direct = read_logits(model, run, head_results(model, run), form)[..., : model.config.n_variables]
+    return direct if head is None else direct[:, *as_head(model, head)]
+
+
+@torch.no_grad()
+def logit_lens(model: Transformer, run: Any) -> Float[Tensor, "n depth d_vocab"]:
+    """The logits that the residual stream at the query's '=' would give after 0, 1, … n_layers layers.
+
+    Index 0 is the embedding, the last one the model's own logits. run: as for direct_logits.
+    """
+    run = as_run(model, run)
+    return model.read_out(torch.cat([run.resid_pre, run.resid_final[:, None]], dim=1))
 
 
 def final_scale(run: LastTokenCache) -> Float[Tensor, " n"]:

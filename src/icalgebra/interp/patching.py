@@ -10,15 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from icalgebra.errors import InputError
+from icalgebra.errors import InputError, unknown
+from icalgebra.interp.head_names import HeadLike, as_head, looks_like_head
 from icalgebra.interp.hooks import Change, cached, hooked, replace
-from icalgebra.interp.last_token_cache import LastTokenCache, cache_last_token, resumable, resume
+from icalgebra.interp.last_token_cache import LastTokenCache, as_run, cache_last_token, resumable, resume
+from icalgebra.language.parsing import as_prompts, is_text
 from icalgebra.language.vocabulary import Vocabulary
 from icalgebra.model.predict import chunks, on_device, rows_per_pass
 from icalgebra.model.transformer import Transformer
@@ -44,6 +46,17 @@ def head_sites(model: Transformer) -> list[Site]:
     return [Site(f"blocks.{i}.attn.hook_z", head) for i in range(config.n_layers) for head in range(config.n_heads)]
 
 
+def as_site(model: Transformer, given: HeadLike | Site) -> Site:
+    """A head's output, or a hook point by its name, at the last position."""
+    if looks_like_head(given):
+        layer, head = as_head(model, given)  # type: ignore[arg-type]
+        return Site(f"blocks.{layer}.attn.hook_z", head)
+    site = given if isinstance(given, Site) else Site(str(given))
+    if site.name not in model.hook_points():
+        raise unknown("head or hook point", site.name, model.hook_points())
+    return site
+
+
 def target_probability(logits: Float[Tensor, "n variants d_vocab"], targets: Int[Tensor, " n"]) -> Tensor:
     """Probability of the target under the softmax over all tokens."""
     return logits.softmax(-1).gather(-1, _column(logits, targets))[..., 0]
@@ -58,22 +71,53 @@ def _column(logits: Tensor, targets: Tensor) -> Tensor:
 
 
 @torch.no_grad()
+def patch(model: Transformer, clean: Any, corrupt: Any, *sites: HeadLike | Site) -> Float[Tensor, "n d_vocab"]:
+    """Logits of the corrupt run with some sites' values at the last position taken from the clean run, all at once.
+
+    clean, corrupt: sequences, text or token rows that end in their query's '='; or cached runs, corrupt with keys=True.
+    A site is a head ("2.1") or a hook point ("blocks.2.hook_mlp_out"). indirect_effects patches every head alone.
+    """
+    source, base = as_run(model, clean), as_run(model, corrupt, keys=True)
+    if len(source) != len(base):
+        raise InputError(f"patching needs as many clean as corrupt prompts, not {len(source)} and {len(base)}")
+    chosen: dict[str, list[int | None]] = {}
+    for site in (as_site(model, given) for given in sites):
+        if site.position != -1:
+            raise InputError("patch acts at the last position; for others use hooked and replace")
+        chosen.setdefault(site.name, []).append(site.head)
+    changes = {name: _swap_together(value_of(source, name), heads) for name, heads in chosen.items() if resumable(name)}
+    if len(changes) < len(chosen):
+        resume(model, base, dict.fromkeys(chosen, lambda value: value))  # says which points can be patched
+    return resume(model, base, changes)[:, 0]
+
+
+def _swap_together(source: Tensor, heads: Sequence[int | None]) -> Change:
+    """Takes all these heads (or with None the whole value) from the source."""
+    if None in heads:
+        return lambda value: source[:, None].expand_as(value)
+    mask = torch.zeros(1, source.shape[1], dtype=torch.bool, device=source.device)
+    mask[0, list(heads)] = True  # type: ignore[index]
+    return swap_heads(source, mask)
+
+
+@torch.no_grad()
 def indirect_effects(
     model: Transformer,
-    clean: np.ndarray,
-    corrupt: np.ndarray,
+    clean: Any,
+    corrupt: Any,
     targets: np.ndarray,
-    sites: Sequence[Site] | None = None,
+    sites: Sequence[HeadLike | Site] | None = None,
     metric: Metric = target_probability,
     resumed: bool | None = None,
 ) -> Float[np.ndarray, "sites n"]:
     """The effect of every site (by default every head) on every pair of prompts [n, T], with one target token per pair.
 
-    The metric is of the logits after the last token, so prompts end in their query's '='.
+    clean, corrupt: sequences, text or token rows. The metric is of the logits after the last token, so prompts end in
+    their query's '='. sites: heads ("2.1"), names of hook points at the last position, or Site values.
     resumed: None resumes runs where that is possible; False makes plain forward passes, which tests compare with.
     """
     clean, corrupt, targets = _checked(model, clean, corrupt, targets)
-    sites = head_sites(model) if sites is None else sites
+    sites = head_sites(model) if sites is None else [as_site(model, site) for site in sites]
     if resumed is None:
         resumed = all(site.position == -1 and resumable(site.name) for site in sites)
     effects = [
@@ -87,10 +131,14 @@ def indirect_effects(
 
 
 def _checked(
-    model: Transformer, clean: np.ndarray, corrupt: np.ndarray, targets: np.ndarray
+    model: Transformer, clean: Any, corrupt: Any, targets: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     vocabulary = Vocabulary(model.config.n_variables)
-    clean, corrupt, targets = vocabulary.rows(clean), vocabulary.rows(corrupt), np.asarray(targets)
+    clean, corrupt = (
+        as_prompts(given, vocabulary) if is_text(given) else vocabulary.rows(getattr(given, "prompts", given))
+        for given in (clean, corrupt)
+    )
+    targets = np.asarray(targets)
     if not len(clean) or clean.shape != corrupt.shape or targets.shape != clean.shape[:1]:
         raise InputError(
             "patching needs clean and corrupt prompts of one shape and one target per pair, "

@@ -16,7 +16,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from icalgebra.errors import InputError
+from icalgebra.errors import InputError, shortened
+from icalgebra.records import argument
 
 COMMA, LEFT, RIGHT, EQUALS, ANSWER = range(5)  # offsets of the slots within a fact
 SLOTS = ("comma", "left", "right", "equals", "answer")  # their names, in the same order
@@ -34,7 +35,7 @@ class Vocabulary:
     n_variables: int = 16
 
     def __post_init__(self) -> None:
-        if not 1 <= self.n_variables <= MAX_VARIABLES:
+        if not 1 <= argument(int, self.n_variables, "n_variables") <= MAX_VARIABLES:
             raise InputError(f"n_variables must be between 1 and {MAX_VARIABLES}, not {self.n_variables}")
 
     @property
@@ -120,7 +121,7 @@ class Vocabulary:
 
     def rows(self, rows: ArrayLike) -> np.ndarray:
         """One token row or many as an array [n, T]; InputError if they are not of this alphabet."""
-        tokens = np.atleast_2d(np.asarray(rows))
+        tokens = np.atleast_2d(_array(rows))
         if tokens.ndim != 2 or not np.issubdtype(tokens.dtype, np.integer):
             raise InputError(f"token rows must be integers [n, T], not {tokens.dtype} {list(tokens.shape)}")
         self.check(tokens)
@@ -128,6 +129,7 @@ class Vocabulary:
 
     def prompts(self, rows: ArrayLike) -> np.ndarray:
         """One prompt or many as an array [n, 5k−1], checked in the same way; a prompt ends in '='."""
+        rows = _array(rows)
         length = np.shape(rows)[-1] if np.ndim(rows) else 0
         if (length + 1) % FACT_LENGTH:
             raise InputError(f"a prompt is 5k−1 tokens and ends in '=' (…,xy=); these have {length}")
@@ -140,6 +142,13 @@ class Vocabulary:
         if slot in (COMMA, EQUALS):
             return repr(self._expected(slot))
         return f"a variable ({self.variables[0]}–{self.variables[-1]})"
+
+
+def _array(rows: ArrayLike) -> np.ndarray:
+    try:
+        return np.asarray(rows)
+    except (ValueError, TypeError, OverflowError) as error:  # rows of different lengths, numbers beyond 64 bits
+        raise InputError(f"token rows must be integers [n, T], not {shortened(rows)}") from error
 
 
 def facts_of(tokens: np.ndarray) -> np.ndarray:

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NotRequired, TypedDict, get_args
 
 import numpy as np
 
 from icalgebra.algebra.structures import Structure, structure
-from icalgebra.errors import InputError, unknown
+from icalgebra.errors import InputError, shortened, unknown
 from icalgebra.language.vocabulary import Vocabulary
+from icalgebra.records import argument, read
 
 PAPER_STRUCTURES = ("C3", "C4", "C5", "C6", "C7", "C8", "C9", "C10", "D3", "D4", "D5")
 MixtureRule = Literal["fit", "stop", "all"]
@@ -29,9 +30,16 @@ def option(default: Any, help: str) -> Any:
     return field(default=default, metadata={"help": help})
 
 
+def check_number(name: str, value: Any, kind: Any = int) -> None:
+    """Raise InputError for a value of another type: a text, say, or 2.5 where only whole numbers make sense."""
+    argument(kind, value, name)
+
+
 @dataclass(frozen=True)
 class World:
     """By default the paper's world. Training configs and command lines take their defaults and help from here.
+
+    World.only("D4") is the world of D4 alone, once per sequence. World("D4") may draw it again while it fits.
 
     structures    names, or the user's own Structure values
     d2            the released code also draws D2, the paper's text does not: True adds it
@@ -41,7 +49,9 @@ class World:
     """
 
     structures: tuple[str | Structure, ...] = option(
-        PAPER_STRUCTURES, "the structures that can be drawn, by name: C6 D4 Q8 C4xC2 SmallGroup(16,3) Quasigroup(8,0)"
+        PAPER_STRUCTURES,
+        "the structures that can be drawn, by name: C6 D4 Q8 C4xC2 SmallGroup(16,3) Quasigroup(8,0); with mixture rule "
+        "all each of them once",
     )
     n_variables: int = option(16, "size of the alphabet, at most 52")
     p_mix: float = option(0.7, "probability of drawing one more structure")
@@ -54,17 +64,30 @@ class World:
 
     def __post_init__(self) -> None:
         single = isinstance(self.structures, str | Structure)
+        if not single and not isinstance(self.structures, list | tuple):
+            raise InputError(f"structures are names or Structure values, such as ('C6', 'D4'), not {self.structures!r}")
         object.__setattr__(self, "structures", (self.structures,) if single else tuple(self.structures))
+        for item in self.structures:
+            if not isinstance(item, str | Structure):
+                raise InputError(f"a structure is a name such as 'D4', or a Structure, and not {item!r}")
+        check_number("n_variables", self.n_variables)
+        check_number("p_mix", self.p_mix, float)
+        argument(bool, self.d2, "d2")
         object.__setattr__(self, "vocabulary", Vocabulary(self.n_variables))
         if not 0.0 <= self.p_mix <= 1.0:
-            raise InputError(f"p_mix is a probability, not {self.p_mix}")
+            raise InputError(f"p_mix is a probability, between 0 and 1, and not {self.p_mix}")
         if self.mixture_rule not in MIXTURE_RULES:
             raise InputError(f"mixture_rule must be one of {', '.join(MIXTURE_RULES)}, not {self.mixture_rule!r}")
-        if self.reserved is not None and self.reserved.lower() == "none":  # as configs and command lines write it
+        if self.reserved is not None and str(self.reserved).lower() == "none":  # as configs and command lines write it
             object.__setattr__(self, "reserved", None)
-        if self.reserved is not None and (len(self.reserved) != 1 or self.reserved not in self.vocabulary.variables):
+        if self.reserved not in (None, *self.vocabulary.variables):
             raise InputError(f"reserved must be one of {self.vocabulary.variables}, not {self.reserved!r}")
         self._check_sizes()
+
+    @classmethod
+    def only(cls, *structures: str | Structure, **fields: Any) -> World:
+        """The world in which every sequence is about each of these structures, once: World.only("D4")."""
+        return cls(structures, **{"mixture_rule": "all", **fields})
 
     def _check_sizes(self) -> None:
         if not self.pool:
@@ -133,7 +156,7 @@ class World:
     @staticmethod
     def from_dict(values: dict[str, Any]) -> World:
         """The inverse of to_dict, of this version or an earlier one; an unknown key is an error."""
-        values = current_names(values)
+        values = current_names(read(PlainWorld, values, "a world"))
         for key in values:
             if key not in WORLD_FIELDS:
                 raise unknown("field of a world", key, WORLD_FIELDS)
@@ -141,7 +164,33 @@ class World:
         return World(**{**values, "structures": items})
 
 
+class PlainStructure(TypedDict):
+    """A user's own structure in a saved world."""
+
+    name: str
+    table: list[list[int]]
+    identity: NotRequired[int | None]
+
+
+class PlainWorld(TypedDict, total=False):
+    """A saved world. What it leaves out counts as the paper's."""
+
+    structures: list[str | PlainStructure]
+    n_variables: int
+    p_mix: float
+    d2: bool
+    reserved: str | None
+    mixture_rule: MixtureRule
+    draw: MixtureRule  # former name
+
+
 WORLD_FIELDS = {item.name: item for item in fields(World) if item.init}
+
+
+def check_world(world: Any) -> None:
+    """Raise InputError for anything else than a World, such as the name of a structure."""
+    if not isinstance(world, World):
+        raise InputError(f"world must be a World, such as World.only('D4') or World(('C6', 'D4')), not {world!r}")
 
 
 def current_names(values: Mapping[str, Any], renamed: Mapping[str, str] = RENAMED) -> dict[str, Any]:
@@ -175,5 +224,7 @@ def _structure(item: str | dict[str, Any]) -> str | Structure:
     """The inverse of _plain. A structure saved without the key "identity" gets the identity of its table."""
     if isinstance(item, str):
         return item
+    if len({len(row) for row in item["table"]}) != 1:
+        raise InputError(f"{shortened(item['name'])}: the rows of a table have the same length")
     found = Structure.from_table(item["name"], np.array(item["table"]))
     return replace(found, identity=item.get("identity", found.identity))

@@ -27,6 +27,11 @@ def hits(predictor: Predictor, sequences: Sequences) -> Bool[np.ndarray, " n"]:
     """Which queries the predictor answers correctly, bool [n]."""
     if hasattr(predictor, "parameters"):
         raise InputError("this is a model; icalgebra.as_predictor(model) makes it a predictor")
+    if not callable(predictor):
+        raise InputError(
+            "a predictor is a function from tokens to probabilities, such as icalgebra.solver('copy'), "
+            f"not {predictor!r}"
+        )
     scores, wanted = np.asarray(predictor(sequences.prompts)), (len(sequences), sequences.world.n_variables)
     if scores.shape != wanted or np.isnan(scores).any():
         raise InputError(

@@ -3,9 +3,10 @@
     step_000200/
       model.safetensors     weights; the header's metadata holds the configs of model and run
       trainer.safetensors   the optimisers' state
-      manifest.json         step, score, the SHA-256 of each file and of the manifest itself
+      manifest.json         step, run, score, the SHA-256 of each file and of the manifest itself
 
-A checkpoint is written into a temporary folder, flushed to disk and renamed; reading it verifies every hash.
+A checkpoint is written into a temporary folder, flushed to disk and renamed. Reading it verifies every hash, that its
+step is the one in the folder's name, and that its run is that of the folder it lies in.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
-import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import torch
 from safetensors import SafetensorError
@@ -26,14 +27,35 @@ from safetensors.torch import load as tensors_from_bytes
 from safetensors.torch import save as tensors_to_bytes
 from torch import Tensor
 
-from icalgebra.atomic_files import sync_folder
-from icalgebra.errors import InputError, RunError
+from icalgebra.atomic_files import parse_json, read_json, sync_folder
+from icalgebra.errors import InputError, RunError, shortened, warn
 from icalgebra.model.transformer import ModelConfig, Transformer
+from icalgebra.records import Count, FileName, read
 
 MODEL, TRAINER, MANIFEST = "model.safetensors", "trainer.safetensors", "manifest.json"
 FORMAT, HEADER = "icalgebra 1", "icalgebra"
 WEIGHTS = Path(__file__).parent / "weights"  # the shipped models, one checkpoint folder each
 PICKLES = (".pt", ".pth", ".bin", ".ckpt", ".pkl", ".pickle")
+STEP = re.compile(r"step_([0-9]{6}|[1-9][0-9]{6,17})")  # [0-9]: \d also matches digits of other scripts
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """manifest.json. Those of earlier versions lack run and records."""
+
+    format: str
+    step: Count
+    score: float | None
+    files: dict[FileName, str]  # the SHA-256 of each
+    run: str | None = None  # the id of the config, as config_id makes it
+    records: Count | None = None  # lines of metrics.jsonl up to this step
+
+
+class Header(TypedDict):
+    """What model.safetensors says about itself."""
+
+    model: ModelConfig
+    config: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -47,6 +69,7 @@ class Checkpoint:
     trainer: dict[str, Tensor]
     step: int
     score: float | None = None
+    records: int | None = None  # lines of metrics.jsonl up to this step; None in a checkpoint of an earlier version
 
     def model(self, device: str | torch.device = "cpu") -> Transformer:
         model = Transformer(self.model_config)
@@ -54,6 +77,7 @@ class Checkpoint:
             model.load_state_dict(self.weights)
         except RuntimeError as error:
             raise InputError(f"{self.path} holds weights whose shapes do not match its config") from error
+        model.run_config = self.config
         return model.to(device).eval()
 
 
@@ -65,6 +89,7 @@ def write_checkpoint(
     trainer: dict[str, Tensor] | None,
     step: int,
     score: float | None = None,
+    records: int | None = None,
     dtype: torch.dtype = torch.float32,
 ) -> None:
     """Write a checkpoint at `folder`, atomically: on failure RunError is raised and nothing has changed.
@@ -79,7 +104,8 @@ def write_checkpoint(
     files = {MODEL: tensors_to_bytes(weights, header)}
     if trainer is not None:
         files[TRAINER] = tensors_to_bytes(trainer)
-    manifest = {"format": FORMAT, "step": step, "score": score, "files": {n: _sha256(c) for n, c in files.items()}}
+    hashes = {name: _sha256(content) for name, content in files.items()}
+    manifest = asdict(Manifest(FORMAT, step, score, hashes, config_id(config), records))
     files[MANIFEST] = json.dumps({**manifest, "sha256": _hash_of(manifest)}, indent=1).encode()
     temporary = folder.with_name(f".{folder.name}.part")
     try:
@@ -95,13 +121,24 @@ def read_checkpoint(folder: Path, *, to_train: bool = True) -> Checkpoint:
 
     to_train: False skips the optimisers' state.
     """
-    manifest = _read_manifest(folder)
-    wanted = {name: digest for name, digest in manifest["files"].items() if to_train or name != TRAINER}
+    manifest = read_manifest(folder)
+    named = STEP.fullmatch(folder.name)
+    if named and int(named[1]) != manifest.step:
+        raise InputError(f"{folder} holds step {manifest.step}: it was renamed or exchanged; give it back its name")
+    wanted = {name: digest for name, digest in manifest.files.items() if to_train or name != TRAINER}
     content = {name: _verified(folder / name, digest) for name, digest in wanted.items()}
     if MODEL not in content:
         raise InputError(f"{folder} is not a checkpoint: its manifest does not list {MODEL}")
     trainer = _tensors(folder / TRAINER, content[TRAINER]) if TRAINER in content else {}
-    return _checkpoint(folder, content[MODEL], trainer, manifest["step"], manifest["score"])
+    found = _checkpoint(folder, content[MODEL], trainer, manifest)
+    if manifest.run not in (None, config_id(found.config)):
+        raise InputError(f"{folder} is damaged: its manifest is about another run than its weights")
+    return found
+
+
+def config_id(config: dict[str, Any]) -> str:
+    """The id of a run: its config, which determines the run."""
+    return _hash_of(config)[:16]
 
 
 def sound_models(folders: Iterable[Path]) -> Iterator[Checkpoint]:
@@ -110,7 +147,7 @@ def sound_models(folders: Iterable[Path]) -> Iterator[Checkpoint]:
         try:
             found = read_checkpoint(folder, to_train=False)
         except InputError as error:
-            print(f"icalgebra: {error}; skipped", file=sys.stderr)
+            warn(f"{error}; skipped")
             continue
         yield found
 
@@ -119,22 +156,26 @@ def read_model_file(path: Path) -> Checkpoint:
     """A model from a single .safetensors file."""
     if path.suffix.lower() in PICKLES:
         raise InputError(f"{path} is a pickle, which can run any code when opened; only .safetensors files are read")
-    return _checkpoint(path, _content(path), {}, step=0, score=None)
+    return _checkpoint(path, _content(path), {}, Manifest(FORMAT, step=0, score=None, files={}))
 
 
 def is_shipped(name: str) -> bool:
-    return bool(name) and Path(name).name == name and (WEIGHTS / name).is_dir()
+    return bool(name) and name != ".." and Path(name).name == name and (WEIGHTS / name).is_dir()
 
 
 def find_checkpoint(source: str | Path) -> Checkpoint:
     """Source: a shipped model's name, a run folder (its newest intact checkpoint), a checkpoint folder, or a file."""
+    if not isinstance(source, str | os.PathLike):
+        raise InputError(f"a model is named by a text or a path, not {shortened(source)}")
     path = Path(source)
     if is_shipped(str(source)):
         return read_checkpoint(WEIGHTS / path.name)
     if (path / "checkpoints").is_dir():
-        found, complaints = newest_checkpoint(path / "checkpoints")
+        found, complaints = newest_checkpoint(path / "checkpoints", _is_of_run(path / "config.json"))
         if found is None:
             raise InputError("; ".join(complaints) or f"{path} holds no checkpoint yet")
+        for complaint in complaints:
+            warn(f"{complaint}; using {found.path.name}")
         return found
     if path.is_dir():
         return read_checkpoint(path)
@@ -145,12 +186,12 @@ def find_checkpoint(source: str | Path) -> Checkpoint:
 
 
 def by_step(checkpoints: Path) -> dict[int, Path]:
-    """The folders step_NNNNNN, oldest first.
+    """The folders step_NNNNNN, oldest first; other names, such as step_12 or step_notes, are not checkpoints.
 
     Sorted by number: by name, step_1000000 comes before step_999999, so the newest was neither found nor kept.
     """
-    steps = {folder.name.removeprefix("step_"): folder for folder in checkpoints.glob("step_*")}
-    return dict(sorted((int(step), folder) for step, folder in steps.items() if step.isdigit()))
+    named = [(STEP.fullmatch(folder.name), folder) for folder in checkpoints.glob("step_*")]
+    return dict(sorted((int(step[1]), folder) for step, folder in named if step))
 
 
 def newest_checkpoint(
@@ -175,33 +216,44 @@ def load_model(source: str | Path = "small", device: str | torch.device = "cpu")
     found = find_checkpoint(source)
     try:
         return found.model(device)
-    except (RuntimeError, AssertionError) as error:  # not in this build of torch, or no such device here
-        raise InputError(f"torch cannot use the device {str(device)!r} on this machine; 'cpu' always works") from error
+    except (RuntimeError, AssertionError, TypeError, ValueError) as error:  # not in this build, or no such device here
+        raise InputError(f"torch cannot use the device {shortened(device)} here; 'cpu' always works") from error
 
 
-def _checkpoint(path: Path, content: bytes, trainer: dict[str, Tensor], step: int, score: float | None) -> Checkpoint:
+def _is_of_run(path: Path) -> Callable[[dict[str, Any]], bool]:
+    """Whether a checkpoint's config is that of the run's config.json. Where there is none, any is; a field that only
+    one of them has was added between two versions."""
+    if not path.is_file():
+        return lambda config: True
+    own = read(dict[str, Any], read_json(path), path)
+    return lambda config: all(own[name] == config[name] for name in own.keys() & config.keys())
+
+
+def _checkpoint(path: Path, content: bytes, trainer: dict[str, Tensor], manifest: Manifest) -> Checkpoint:
     weights = _tensors(path, content)
-    try:
-        metadata = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]
-        stated = json.loads(metadata[HEADER])
-        model_config, config = ModelConfig(**stated["model"]), stated["config"]
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{path} is not a model of this package: its header holds no config") from error
-    return Checkpoint(path, weights, model_config, config, trainer, step, score)
+    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])  # safetensors has read it
+    stated = header.get("__metadata__", {}).get(HEADER)
+    if stated is None:
+        raise InputError(f"{path} is not a model of this package: its header holds no config")
+    found = read(Header, parse_json(stated, f"the header of {path}"), f"the header of {path}")
+    return Checkpoint(
+        path, weights, found["model"], found["config"], trainer, manifest.step, manifest.score, manifest.records
+    )
 
 
-def _read_manifest(folder: Path) -> dict[str, Any]:
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a checkpoint, its hash verified."""
     path = folder / MANIFEST
     if not path.is_file():
         raise InputError(f"{folder} is not a checkpoint: it has no {MANIFEST}")
     try:
-        manifest = json.loads(_content(path))
-        digest = manifest.pop("sha256")
+        plain = json.loads(_content(path))
+        digest = plain.pop("sha256")
     except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
         raise InputError(f"{path} is damaged: it is not a manifest") from error
-    if digest != _hash_of(manifest):
+    if digest != _hash_of(plain):
         raise InputError(f"{path} is damaged: its SHA-256 differs from the one recorded in it")
-    return manifest
+    return read(Manifest, plain, path)
 
 
 def _verified(path: Path, digest: str) -> bytes:
@@ -230,8 +282,8 @@ def _sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _hash_of(manifest: dict[str, Any]) -> str:
-    return _sha256(json.dumps(manifest, sort_keys=True).encode())
+def _hash_of(plain: dict[str, Any]) -> str:
+    return _sha256(json.dumps(plain, sort_keys=True).encode())
 
 
 def _write_folder(folder: Path, files: dict[str, bytes]) -> None:

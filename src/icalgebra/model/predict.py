@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from icalgebra.errors import InputError
+from icalgebra.language.parsing import as_prompts
 from icalgebra.language.vocabulary import Vocabulary
 from icalgebra.model.transformer import Transformer
 
@@ -77,12 +78,14 @@ def as_predictor(model: Transformer, batch_size: int | None = None) -> Callable[
 
     batch_size: sequences per pass; by default what suits the device.
     """
+    if not isinstance(model, torch.nn.Module):
+        raise InputError(f"as_predictor takes a model, such as icalgebra.load_model('small'), not {model!r}")
     if batch_size is not None and batch_size < 1:
         raise InputError(f"a batch has at least 1 sequence, not {batch_size}")
     vocabulary = Vocabulary(model.config.n_variables)
 
     def predict(rows: ArrayLike) -> np.ndarray:
-        logits = variable_logits(model, vocabulary.prompts(rows), batch_size=batch_size)[:, 0]
+        logits = variable_logits(model, as_prompts(rows, vocabulary), batch_size=batch_size)[:, 0]
         return torch.from_numpy(logits).softmax(-1).numpy()
 
     return predict

@@ -16,16 +16,22 @@ Pre-norm LayerNorm, biases, exact GELU, half-split RoPE, tied embeddings. n sequ
     blocks.{l}.hook_resid_post      [n, T, d_model]
     ln_final.hook_scale             [n, T, 1]           ln_final.hook_normalized          [n, T, d_model]
 
+hook_normalized is the value before the norm's w and b, as in TransformerLens 3 and 4 (in 2 it was after them).
+
 Read or replace a point with torch's own forward hooks:
 
     handle = model.hook_points()["blocks.3.attn.hook_z"].register_forward_hook(lambda point, args, value: …)
 
-A hook that returns a tensor replaces the value. Scores, pattern, per-head results and norm scales are computed only
-while a hook is registered; otherwise the fused kernels run. A compiled model always runs them: hook the plain one.
+or read them all at once, as in TransformerLens: logits, cache = model.run_with_cache(tokens).
+
+A hook that returns a tensor replaces the value. Scores, pattern, per-head results, norm scales and normalized values
+are computed only while a hook is registered; otherwise the fused kernels run. A compiled model always runs them: hook
+the plain one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -34,9 +40,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from icalgebra.errors import InputError
+from icalgebra.model.inputs import Tokens, as_tokens, unknown_token
 
-if TYPE_CHECKING:  # so that the model needs only torch
+if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
+
+    from icalgebra.model.activations import Activations
 
 TABLE_LENGTH = 1024  # positions with precomputed rotations; longer sequences compute theirs
 
@@ -82,9 +91,11 @@ class HookPoint(nn.Module):
     def forward(self, value: Tensor) -> Tensor:
         return value
 
+    watched = False  # True: computed in any case, for a tool that reads modules without torch's forward hooks
+
     @property
     def is_hooked(self) -> bool:
-        return not torch.compiler.is_compiling() and len(self._forward_hooks) > 0
+        return not torch.compiler.is_compiling() and (self.watched or len(self._forward_hooks) > 0)
 
 
 class LayerNorm(nn.Module):
@@ -96,16 +107,19 @@ class LayerNorm(nn.Module):
         self.hook_normalized = HookPoint()
 
     def forward(self, x: Tensor) -> Tensor:
-        if not self.hook_scale.is_hooked:
-            return self.hook_normalized(F.layer_norm(x, self.w.shape, self.w, self.b))
+        if not (self.hook_scale.is_hooked or self.hook_normalized.is_hooked):
+            return F.layer_norm(x, self.w.shape, self.w, self.b)
         x = x - x.mean(-1, keepdim=True)
         scale = self.hook_scale((x.pow(2).mean(-1, keepdim=True) + 1e-5).sqrt())
-        return self.hook_normalized(x / scale * self.w + self.b)
+        return self.hook_normalized(x / scale) * self.w + self.b
 
 
 def rotation(positions: Tensor, d_head: int, base: float) -> tuple[Tensor, Tensor]:
     """Cosine and sine of RoPE's angles, [..., T, 1, d_head / 2]; dimension i is paired with i + d_head / 2."""
-    frequencies = base ** (-torch.arange(0, d_head, 2, device=positions.device, dtype=torch.float32) / d_head)
+    # Not base ** −(2i / d_head), which rounds differently: with Hugging Face's formula exported models have the same
+    # logits to the last bit, with the other they differed by 5e-5 at 1000 tokens.
+    exponents = torch.arange(0, d_head, 2, device=positions.device, dtype=torch.float32) / d_head
+    frequencies = 1.0 / base**exponents
     angles = (positions[..., None].float() * frequencies)[..., None, :]
     return angles.cos(), angles.sin()
 
@@ -221,14 +235,18 @@ class Block(nn.Module):
 
 
 class Transformer(nn.Module):
-    """Tokens [n, T] to logits [n, T, N + 2]. hook_points lists every activation that can be read or replaced."""
+    """Tokens [n, T] to logits [n, T, N + 2]. hook_points lists every activation that can be read or replaced.
+
+    Tokens may be text, a list of texts, or integers of any type in numpy or torch.
+    """
 
     cos: Tensor
     sin: Tensor
+    run_config: dict[str, Any]  # of the run that trained it; empty for a new model
 
     def __init__(self, config: ModelConfig, seed: int = 0) -> None:
         super().__init__()
-        self.config = config
+        self.config, self.run_config = config, {}
         self.embed = nn.Embedding(config.d_vocab, config.d_model)
         self.blocks = nn.ModuleList(Block(config) for _ in range(config.n_layers))
         self.ln_final = LayerNorm(config.d_model)
@@ -273,24 +291,42 @@ class Transformer(nn.Module):
         A lookup's gradient adds those of all tokens to N + 2 rows, and these additions contend.
         """
         if not torch.is_autocast_enabled(tokens.device.type):
-            return self.embed(tokens)
+            return self._looked_up(tokens)
         dtype = torch.get_autocast_dtype(tokens.device.type)
         product = F.one_hot(tokens, self.config.d_vocab).to(dtype) @ self.embed.weight.to(dtype)
         return product.to(self.residual_dtype)
 
+    def _looked_up(self, tokens: Tensor) -> Tensor:
+        if torch.compiler.is_compiling():
+            return self.embed(tokens)
+        try:
+            return self.embed(tokens)
+        except IndexError:
+            raise unknown_token(self.config.n_variables) from None
+
     def forward(
         self,
-        tokens: Int[Tensor, "n T"],
+        tokens: Tokens,
         *,
         positions: Int[Tensor, "... T"] | None = None,
         mask: Bool[Tensor, "... T T"] | None = None,
     ) -> Float[Tensor, "n T d_vocab"]:
         """Logits of the next token. mask: True where a token may attend, broadcast to [n, H, T, T]; causal if None."""
+        if not torch.compiler.is_compiling():
+            tokens = as_tokens(tokens, self.config.n_variables, self.unembedding.device)
         cos, sin = self.angles(tokens.shape[-1], positions)
         x = self.hook_embed(self.embedded(tokens))
         for block in self.blocks:
             x = block(x, cos, sin, mask)
         return self.read_out(x)
+
+    def run_with_cache(
+        self, tokens: Tokens, names_filter: str | Sequence[str] | Callable[[str], bool] | None = None, **options: Any
+    ) -> tuple[Tensor, Activations]:
+        """Logits, and the activations by hook name, as in TransformerLens; see activations.py."""
+        from icalgebra.model.activations import run_with_cache
+
+        return run_with_cache(self, tokens, names_filter, **options)
 
     def read_out(self, x: Tensor) -> Tensor:
         """Logits. Outside training never in 16 bits: there the best two are often equal, and a tie counts as wrong."""

@@ -29,6 +29,11 @@ COLOURS = {
     "cancel": "#c8553d",
     "associate": "#4a7fb5",
     "total": "#555555",
+    "chain": "#1f6f6f",  # the rungs of the ladder
+    "latin": "#3d9a94",
+    "associative": "#74bfb8",
+    "split": "#a9d9d3",
+    "catalogue": "#d5ece9",
     "published": "#222222",
     "ceiling": "#00808a",
     "model": "#b5307a",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from matplotlib.figure import Figure
 
 from icalgebra.language.vocabulary import FACT_LENGTH
-from icalgebra.plotting import legend_below
+from icalgebra.plotting import COLOURS, legend_below
+from icalgebra.results import Curve
 
 VISIBLE, LABELLED = 0.002, 0.1  # least attention on a fact that is drawn, and that is labelled
 SLOT_COLOURS = ("#9aa5b1", "#c7b299", "#8d6cab", "#4c9f70", "#d9822b")
@@ -58,6 +59,13 @@ def short(value: float, digits: int = 2) -> str:
     if not any(digit in text for digit in "123456789"):
         return "0"
     return text.replace("0.", ".", 1) if abs(value) < 1 and digits else text
+
+
+def stack(panel: Any, curves: Mapping[str, Curve], names: Sequence[str]) -> None:
+    """Curves of shares on top of each other, in the colours of their names."""
+    x = curves[names[0]].x
+    shares = [[100 * y for y in curves[name].y] for name in names]
+    panel.stackplot(x, shares, labels=names, colors=[COLOURS[name] for name in names], linewidth=0, alpha=0.8)
 
 
 def facts_in(text: str) -> list[str]:

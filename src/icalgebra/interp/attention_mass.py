@@ -13,15 +13,19 @@ several relations to the query (`relations`); `partition` keeps the first that a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from icalgebra.errors import InputError
+from icalgebra.interp.head_names import HeadLike, as_head
+from icalgebra.interp.last_token_cache import as_run
 from icalgebra.interp.query_batch import QueryBatch
 from icalgebra.language.vocabulary import ANSWER, EQUALS, FACT_LENGTH, facts_of
+from icalgebra.model.transformer import Transformer
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
@@ -31,6 +35,18 @@ RELATIONS = ("self", "same pair", "reverse", "identity", "same left", "same righ
 # its left variable and ends with the ',' of the next fact.
 FACT_SLOTS = ("left", "right", "=", "answer", "comma behind")
 ANSWER_SLOT, COMMA_SLOT = FACT_SLOTS.index("answer"), FACT_SLOTS.index("comma behind")
+
+
+def attention(model: Transformer, run: Any, head: HeadLike | None = None) -> Float[Tensor, "n ... T"]:
+    """Attention of the query's '=' to every token: one head's, [n, T], or all heads', [n, n_layers, n_heads, T].
+
+    run: sequences, text or token rows that end in the query's '='; or a run cached with pattern=True. by_fact() makes
+    it attention over facts and their slots.
+    """
+    pattern = as_run(model, run, pattern=True).pattern
+    if pattern is None:
+        raise InputError("this run was cached without attention; cache it with pattern=True, or give the prompts")
+    return pattern if head is None else pattern[:, *as_head(model, head)]
 
 
 def relations(queries: QueryBatch) -> dict[str, Bool[np.ndarray, "n k"]]:
