@@ -60,7 +60,14 @@ def duration(run: Path) -> float:
 
 def killed_and_resumed(run: Path, delay: float, while_writing: bool) -> str:
     """Kill a run `delay` seconds after it began (with while_writing: at the next checkpoint write), and resume it."""
-    process = PROCESSES.Process(target=start, args=(run,))
+    left = killed(start, run, delay, while_writing)
+    finished(resume, run)
+    return f"killed after {delay:.2f} s, left {' '.join(left) or 'no checkpoint'}"
+
+
+def killed(task, run: Path, delay: float, while_writing: bool) -> list[str]:
+    """Kill a task; returns what it leaves among the checkpoints."""
+    process = PROCESSES.Process(target=task, args=(run,))
     process.start()
     while not (run / "config.json").exists() and process.is_alive():
         time.sleep(0.002)
@@ -69,9 +76,7 @@ def killed_and_resumed(run: Path, delay: float, while_writing: bool) -> str:
         pass
     process.kill()
     process.join()
-    left = [entry.name for entry in sorted((run / "checkpoints").iterdir())]
-    finished(resume, run)
-    return f"killed after {delay:.2f} s, left {' '.join(left) or 'no checkpoint'}"
+    return [entry.name for entry in sorted((run / "checkpoints").iterdir())]
 
 
 def main() -> None:

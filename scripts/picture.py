@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from icalgebra.atomic_files import write_text
-from icalgebra.experiments.model_coverage.figures import over_mechanisms
+from icalgebra.experiments.reasoning.figures import by_facts
 from icalgebra.plotting import svg
 from icalgebra.results import read_result
 
 ROOT = Path(__file__).parents[1]
 
 if __name__ == "__main__":
-    result = read_result(ROOT / "results/full/small/model_coverage.json")
-    write_text(ROOT / "docs/coverage.svg", f'<?xml version="1.0" encoding="utf-8"?>\n{svg(over_mechanisms(result))}')
+    result = read_result(ROOT / "results/full/small/reasoning.json")
+    write_text(ROOT / "docs/coverage.svg", f'<?xml version="1.0" encoding="utf-8"?>\n{svg(by_facts(result))}')
