@@ -2,11 +2,9 @@
 
 import builtins
 import os
-from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # workers that share two cores only get in each other's way
-os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / ".numba_cache"))
 
 import jaxtyping
 import pytest
@@ -19,7 +17,10 @@ CHECKED = (
 )
 # The package imports the names of shapes for the type checker alone; to be checked at run time they must be found.
 vars(builtins).update(
-    {name: getattr(jaxtyping, name) for name in ("Bool", "Float", "Float64", "Int", "Int8", "Integer", "UInt8")}
+    {
+        name: getattr(jaxtyping, name)
+        for name in ("Bool", "Float", "Float64", "Int", "Int8", "Integer", "Shaped", "UInt8")
+    }
 )
 jaxtyping.install_import_hook([f"icalgebra.{name}" for name in CHECKED.split()], "beartype.beartype")
 

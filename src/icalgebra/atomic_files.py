@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from icalgebra.errors import InputError
+
+SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @contextmanager
@@ -62,16 +65,25 @@ def read_text(path: Path) -> str:
 
 def read_json(path: Path) -> Any:
     """The contents of a JSON file; InputError says where it is not JSON."""
-    text = read_text(path)
+    return parse_json(read_text(path), path)
+
+
+def parse_json(text: str, source: object) -> Any:
+    """JSON as the standard has it: json.loads would also take NaN and Infinity, which no file of ours contains."""
     try:
-        return json.loads(text)
+        return json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is not JSON: {error}") from error
+        raise InputError(f"{source} is not JSON: {error}") from error
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is not a number")
 
 
 def write_text(path: Path, text: str) -> None:
     with atomic_path(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        # Paths may hold bytes that are not text; in a page or a table they are shown as escapes.
+        temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -81,7 +93,9 @@ def write_json(path: Path, value: Any) -> None:
 def json_text(value: Any, depth: int = 0) -> str:
     """JSON that reads and diffs well: one line per key, lists on one line."""
     if not isinstance(value, dict) or not value:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        # Undecodable bytes of a path are lone surrogates, which UTF-8 cannot encode but JSON's escapes can.
+        return text if text.isascii() else SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
     margin = " " * (depth + 1)
     rows = (f"{margin}{json.dumps(str(key))}: {json_text(item, depth + 1)}" for key, item in value.items())
     return "{\n" + ",\n".join(rows) + "\n" + " " * depth + "}"

@@ -11,6 +11,7 @@ claim is one number.
     why        a sentence on the cause, shown where ours differs
     note       what to keep in mind whatever the verdict
     late       the rule was written or changed when a related number was known
+    requires   settings that a result's config must have; others were measured by an earlier rule and are not judged
 
 Rules were written before the numbers were measured, except those marked `late`: row O1, which is not the paper's;
 claims added when a related number was known (most cells of C3, S1.l2 to S1.d2048 and others); and those changed after a
@@ -55,6 +56,7 @@ class Claim:
     why: str = ""
     note: str = ""
     late: bool = False
+    requires: tuple[tuple[str, Any], ...] = ()
 
     @property
     def number(self) -> float:
@@ -64,8 +66,10 @@ class Claim:
         return float(self.published)
 
     def measure(self, result: Result | None) -> Estimate | None:
-        """Our value in the claim's unit, or None where it was not measured."""
-        estimate = result.values.get(self.value) if result else None
+        """Our value in the claim's unit, or None where it was not measured, or not by this rule."""
+        if result is None or any(result.config.get(key) != wanted for key, wanted in self.requires):
+            return None
+        estimate = result.values.get(self.value)
         return estimate.scaled(100.0) if estimate and self.unit == "%" else estimate
 
     def verdict(self, ours: Estimate | None) -> Verdict:
@@ -100,7 +104,7 @@ def read_claims(path: Path, experiment: str) -> list[Claim]:
 
 
 def _claim(row: dict[str, Any], entry: dict[str, Any], experiment: str) -> Claim:
-    """`why` and `late` of a row hold for its claims, unless they say otherwise."""
+    """`why`, `late` and `requires` of a row hold for its claims, unless they say otherwise."""
     (rule,) = [key for key in entry if key in RULES]
     inherited: dict[str, Any] = {key: row[key] for key in ("why", "late") if key in row}
     own: dict[str, Any] = {
@@ -115,6 +119,7 @@ def _claim(row: dict[str, Any], entry: dict[str, Any], experiment: str) -> Claim
         experiment=experiment,
         rule=rule,
         threshold=0.5 if rule == "holds" else float(entry[rule]),
+        requires=tuple(sorted({**row.get("requires", {}), **entry.get("requires", {})}.items())),
         **inherited | own,
     )
 

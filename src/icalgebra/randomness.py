@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 
 import numpy as np
-from numba import njit
+
+from icalgebra.compilation import njit
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # SplitMix64's increment: 2**64 over the golden ratio, made odd
 LOW_32 = np.uint64(0xFFFFFFFF)

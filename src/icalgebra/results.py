@@ -15,19 +15,81 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import numpy as np
 
 from icalgebra import __version__
 from icalgebra.atomic_files import read_json, write_json
-from icalgebra.errors import InputError
+from icalgebra.errors import InputError, unknown
+from icalgebra.records import Count, FileName, argument, not_empty, read
 from icalgebra.statistics import Estimate, mean, proportion
 
 DIGITS = 5  # decimals of measured values
 TIERS = ("full", "quick")
 # Keys of settings, at any depth. They are never rounded: at five decimals a learning rate of 2.5e-6 became 0.
 SETTINGS = ("config", "recipe")
+
+
+class NotMeasuredError(Exception):
+    """A section or a figure needs something that this result does not have."""
+
+
+class Measured(dict[str, Any]):
+    """What a result holds. Asking for a key that is not there says that it was not measured, which is no bug: results
+    of other worlds, lengths and versions lack some."""
+
+    def __missing__(self, key: str) -> Any:
+        raise NotMeasuredError(key)
+
+    @staticmethod
+    def of(value: Any) -> Any:
+        """Dictionaries at any depth of plain values."""
+        if isinstance(value, dict):
+            return Measured({key: Measured.of(item) for key, item in value.items()})
+        return [Measured.of(item) for item in value] if isinstance(value, list) else value
+
+
+class PlainEstimate(TypedDict):
+    """As a file has it: null where a number was not finite."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: Count
+
+
+class PlainCurve(TypedDict):
+    x: Annotated[list[float], not_empty]
+    y: list[float | None]
+    low: list[float | None]
+    high: list[float | None]
+    n: list[Count]
+
+
+class Provenance(TypedDict, total=False):
+    time: str
+    seconds: float
+    commit: str | None
+    version: str
+    python: str
+    machine: str
+
+
+class PlainResult(TypedDict):
+    """A result file; experiments/<name>/record.py says what config and details hold."""
+
+    experiment: FileName
+    tier: Literal["full", "quick"]
+    model: FileName
+    seed: int
+    config: dict[str, Any]
+    command: str
+    values: dict[str, PlainEstimate]
+    curves: NotRequired[dict[str, PlainCurve]]
+    details: NotRequired[dict[str, Any]]
+    model_hash: NotRequired[str | None]
+    provenance: NotRequired[Provenance]
 
 
 @dataclass(frozen=True)
@@ -39,6 +101,10 @@ class Curve:
     low: list[float]
     high: list[float]
     n: list[int]
+
+    def __post_init__(self) -> None:
+        if len({len(column) for column in vars(self).values()}) > 1:
+            raise InputError("the columns of a curve must have the same length")
 
     @staticmethod
     def from_estimates(x: Iterable[float | int], estimates: Sequence[Estimate]) -> Curve:
@@ -63,7 +129,7 @@ class Curve:
         return Curve.from_estimates(x, [proportion(float(column.sum()), len(column)) for column in np.asarray(hits).T])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """One experiment's values (each with n and a 95 % interval), curves and details, and how they were obtained."""
 
@@ -79,6 +145,23 @@ class Result:
     model_hash: str | None = None
     provenance: dict[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        for name in ("config", "values", "curves", "details"):
+            object.__setattr__(self, name, Measured.of(getattr(self, name)))
+
+    def __repr__(self) -> str:
+        counts = f"{len(self.values)} values, {len(self.curves)} curves"
+        return f"Result({self.experiment!r}, {self.model!r}, {self.tier} tier, {counts})"
+
+    def _repr_html_(self) -> str:
+        """The values with their intervals; shares also as bars."""
+        from icalgebra.markup import bar, join, paragraph, table
+
+        rows = [(name, f"{found.value:.4g}", f"{found.low:.4g} to {found.high:.4g}", f"{found.n:,}",
+                 bar(found.value) if 0 <= found.value <= 1 else "") for name, found in self.values.items()]  # fmt: skip
+        head = ("value", "estimate", "95 % interval", "n", "")
+        return join([paragraph(repr(self)), table(head, rows), paragraph(f"made by {self.command}")])
+
     def to_dict(self) -> dict[str, Any]:
         plain = {**vars(self)}
         plain["values"] = {key: estimate.to_dict() for key, estimate in self.values.items()}
@@ -86,15 +169,18 @@ class Result:
         return _plain(plain)
 
     @staticmethod
-    def from_dict(plain: dict[str, Any]) -> Result:
+    def from_dict(plain: Any, source: object = "a result") -> Result:
         """The inverse of to_dict. A value of null, which was not finite, is left out: it counts as not measured."""
+        read(PlainResult, plain, source)
+        for name in plain:
+            if name not in PlainResult.__annotations__:
+                raise InputError(f"{source}: it has an {unknown('field', name, PlainResult.__annotations__)}")
         plain = _renamed(plain)
-        finite = {key: value for key, value in plain["values"].items() if value["value"] is not None}
-        values = {key: Estimate(**{name: _number(x) for name, x in value.items()}) for key, value in finite.items()}
-        curves = {
-            key: Curve(**{name: [_number(x) for x in column] for name, column in curve.items()})
-            for key, curve in plain["curves"].items()
-        }
+        values = {key: _estimate(found) for key, found in plain["values"].items() if found["value"] is not None}
+        try:
+            curves = {key: _curve(found) for key, found in plain.get("curves", {}).items()}
+        except InputError as error:
+            raise InputError(f"{source}: {error}") from error
         return Result(**{**plain, "values": values, "curves": curves})
 
 
@@ -103,7 +189,18 @@ def reproduce_command(experiment: str, tier: str, seed: int, about: str = "") ->
     return f"icalgebra reproduce --tier {tier} --only {experiment} --seed {seed} {about}".rstrip()
 
 
+def committed_results() -> Path | None:
+    """The folder of the results behind the report: part of an installed package, beside `src` in a clone."""
+    package = Path(__file__).parent
+    clone = package.parents[1]
+    if (package / "committed_results").is_dir():
+        return package / "committed_results"
+    return clone / "results" if (clone / "pyproject.toml").is_file() and (clone / "results").is_dir() else None
+
+
 def result_path(folder: Path, tier: str, model: str, experiment: str) -> Path:
+    for name, value in (("tier", tier), ("model", model), ("experiment", experiment)):
+        argument(FileName, value, name)  # a name with a slash would lead out of the folder
     return folder / tier / model / f"{experiment}.json"
 
 
@@ -115,20 +212,18 @@ def write_result(folder: Path, result: Result) -> Path:
 
 
 def read_result(path: Path) -> Result:
-    """Read one result file; InputError says what is wrong with a file that is not a result."""
-    try:
-        return Result.from_dict(read_json(path))
-    except (AttributeError, TypeError, KeyError) as error:
-        raise InputError(f"{path} is not a result file: {error}") from error
+    """Read one result file; InputError names the field that is wrong."""
+    return Result.from_dict(read_json(path), path)
 
 
-def read_results(folder: Path, experiments: Collection[str] | None = None) -> list[Result]:
-    """All results in a folder, or those of some experiments.
-
-    A user's folder may hold other JSON files: results are recognised by their paths, and a damaged one is an error.
-    """
+def result_paths(folder: Path, experiments: Collection[str]) -> list[Path]:
+    """The results of some experiments in a folder, which may hold other JSON files: their paths tell them apart."""
     paths = [path for tier in TIERS for path in sorted(folder.glob(f"{tier}/*/*.json"))]
-    return [read_result(path) for path in paths if experiments is None or path.stem in experiments]
+    return [path for path in paths if path.stem in experiments]
+
+
+def read_results(folder: Path, experiments: Collection[str]) -> list[Result]:
+    return [read_result(path) for path in result_paths(folder, experiments)]
 
 
 def provenance(seconds: float, device: str = "cpu") -> dict[str, Any]:
@@ -171,5 +266,15 @@ def _plain(value: Any, measured: bool = True) -> Any:
     return round(value, DIGITS) if math.isfinite(value) else None
 
 
-def _number(value: Any) -> Any:
+def _estimate(found: PlainEstimate) -> Estimate:
+    value, low, high = (float(_number(found[name])) for name in ("value", "low", "high"))
+    return Estimate(value, low, high, found["n"])
+
+
+def _curve(found: PlainCurve) -> Curve:
+    y, low, high = ([_number(value) for value in found[name]] for name in ("y", "low", "high"))
+    return Curve(found["x"], y, low, high, found["n"])
+
+
+def _number(value: float | None) -> float:
     return math.nan if value is None else value

@@ -87,3 +87,18 @@ def test_bad_input_is_one_line(capsys, arguments) -> None:
     code, out, err = ask(capsys, *arguments)
     assert (code, out) == (2, "")
     assert len(err.splitlines()) == 1
+
+
+def test_why_gives_the_proof_and_what_the_model_rests_on(capsys) -> None:
+    identity = ",cl=p,dc=c,jp=l,en=e,bb=n,pj=l,dp="
+    _, out, _ = ask(capsys, "small", identity, "--why", "--json")
+    answer = json.loads(out)
+    assert (answer["proof"]["rung"], answer["proof"]["answer"], answer["proof"]["premises"]) == ("chain", "p", [1])
+    assert answer["proof"]["words"][0] == "1. d is the identity: it leaves another unchanged: dc=c"
+    assert [item["index"] for item in answer["reliance"]["facts"]] != list(range(6))  # by how much each is missed
+    assert sorted(item["index"] for item in answer["reliance"]["facts"]) == list(range(6))
+    _, out, _ = ask(capsys, identity, "--why")
+    assert "Proof (chain, depth 1):" in out
+    assert "rests" not in out  # no model
+    _, out, _ = ask(capsys, ",ab=c,de=", "--why")
+    assert "No proof" in out

@@ -50,6 +50,27 @@ def test_sets_answers_and_target_from_the_text(kind: str, identity: bool, world:
             assert not left & set(base_query)
 
 
+@pytest.mark.parametrize("m", [2, 3])
+@pytest.mark.parametrize("kind", ["closure", "cancellation"])
+def test_sets_that_differ_in_several_members_leave_all_of_them(kind: str, m: int) -> None:
+    pairs = counterfactual_pairs(kind, 150, 20, 3, n_own=m)
+    letters = np.array(list(pairs.base.world.vocabulary.variables))
+    for source, base, wanted in zip(pairs.source.texts(), pairs.base.texts(), pairs.target_sets, strict=True):
+        (source_context, source_query, _), (base_context, base_query, _) = read(source), read(base)
+        closures = closure_set(source_context, source_query), closure_set(base_context, base_query)
+        cancelled = cancellation_set(source_context, source_query), cancellation_set(base_context, base_query)
+        left = closures[0] - cancelled[1] if kind == "closure" else closures[1] - cancelled[0]
+        assert len(left) == m
+        assert left == set(letters[wanted])
+        assert not left & set(base_query)
+    one = counterfactual_pairs(kind, 50, 20, 3)
+    np.testing.assert_array_equal(one.target_sets.argmax(1), one.targets)
+    with pytest.raises(InputError, match="at least one variable of its own, not 0"):
+        counterfactual_pairs(kind, n_own=0)
+    with pytest.raises(InputError, match="at least 3 elements fewer than the 8 variables"):
+        counterfactual_pairs(kind, 1, 20, 0, World(("C6",), n_variables=8), n_own=3)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_facts_share_the_querys_row_or_column_and_never_give_it(kind: str) -> None:
     pairs = counterfactual_pairs(kind, 300, 20, 5, identity=True)

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import escape
 
+from helpers import message_of
 from icalgebra.claims import Claim
 from icalgebra.cli.main import main
 from icalgebra.errors import InputError
@@ -23,7 +24,7 @@ from icalgebra.plotting.compact import compact
 from icalgebra.report.evidence import Evidence
 from icalgebra.report.page import build_report
 from icalgebra.report.store import Store
-from icalgebra.results import Curve, Result, read_result, read_results, write_result
+from icalgebra.results import Curve, Result, read_result, result_paths, write_result
 from icalgebra.statistics import Estimate
 from icalgebra.train.presets import PRESETS
 
@@ -45,7 +46,9 @@ def test_claims_are_well_formed() -> None:
     for item in claims:
         assert item.rule != "within" or isinstance(item.published, float | int), item.id
     rows = {re.sub("[a-z]", "", item.row) for item in claims}
-    assert rows == {f"{letter}{i}" for letter, n in zip("BCKILPSO", (5, 3, 4, 3, 5, 2, 2, 1)) for i in range(1, n + 1)}
+    assert rows == {
+        f"{letter}{i}" for letter, n in zip("BCKILPSOH", (5, 3, 4, 3, 6, 2, 2, 1, 1)) for i in range(1, n + 1)
+    }
 
 
 @pytest.mark.parametrize(
@@ -161,9 +164,9 @@ def shown_page() -> str:
 def test_the_page_of_the_committed_results(shown_page: str) -> None:
     """Every section with a result is there with its findings, in less than 4 MB, and nothing is loaded from outside."""
     assert len(shown_page.encode()) < 4_000_000
-    assert not re.search(r"(?:src|href)=\"(?!#|data:)", shown_page.replace('xlink:href="#', ""))
-    for result in read_results(ROOT / "results"):
-        assert f'id="{result.experiment}"' in shown_page
+    assert not re.search(r"(?:src|href)=\"(?!#|data:|explorer\.html\")", shown_page.replace('xlink:href="#', ""))
+    for path in result_paths(ROOT / "results", EXPERIMENTS):
+        assert f'id="{path.stem}"' in shown_page
     ceiling = read_result(ROOT / "results" / "full" / "data" / "ceiling.json").values["p7.holdout.ceiling"]
     assert written(ceiling.scaled(100), "%") in shown_page[shown_page.index('id="findings"') :]
     assert ABSENT not in shown_page
@@ -182,8 +185,9 @@ def test_no_two_parts_of_the_page_have_one_name_and_every_drawing_has_words(show
 
 
 def words_of(page: str) -> str:
-    """Without the drawings, which may differ from one version of matplotlib to the next."""
-    return re.sub(r"<svg.*?</svg>", "", page, flags=re.S)
+    """Without the drawings, which may differ from one version of matplotlib to the next, and the link to the explorer,
+    which is there where its page lies beside."""
+    return re.sub(r"<svg.*?</svg>", "", page.replace('<a href="explorer.html">Explorer</a>', ""), flags=re.S)
 
 
 def test_the_committed_page_is_that_of_the_committed_results(committed_page: str, shown_page: str) -> None:
@@ -270,13 +274,27 @@ def test_a_value_that_is_not_a_number_affects_no_other(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"values": []}, {"values": {"x": 3}}, {"curves": 3}, {"curves": {"c": []}}, {"z": 1}]
+    "change, told",
+    [
+        ({"values": []}, "values must be an object of fields, not []"),
+        ({"values": {"x": 3}}, "values.x must be an object of fields, not 3"),
+        ({"values": {"x": {"value": "1", "low": 0, "high": 1, "n": 1}}}, "values.x.value must be a number, not '1'"),
+        ({"curves": 3}, "curves must be an object of fields, not 3"),
+        ({"curves": {"c": []}}, "curves.c must be an object of fields, not []"),
+        ({"curves": {"c": {"y": [], "low": [], "high": [], "n": []}}}, "curves.c.x is missing"),
+        ({"z": 1}, "unknown field 'z'"),
+        ({"model": "../other"}, "model must be the name of a file or folder, not '../other'"),
+        ({"model": "other"}, "it was moved or renamed"),
+        ({"tier": "fast"}, "tier must be one of full, quick, not 'fast'"),
+    ],
 )
-def test_a_malformed_result_gives_a_one_line_error(tmp_path: Path, change: dict) -> None:
+def test_a_malformed_result_gives_a_one_line_error(tmp_path: Path, change: dict, told: str) -> None:
     path = write_result(tmp_path, with_parts())
     path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
-    with pytest.raises(InputError, match="is not a result file"):
+    with pytest.raises(InputError) as caught:
         read_result(path)
+    assert str(path) in message_of(caught.value)
+    assert told in message_of(caught.value)
 
 
 def test_committed_results_are_what_would_be_written(tmp_path: Path) -> None:
@@ -303,7 +321,7 @@ def test_foreign_json_is_ignored_and_a_damaged_result_is_an_error(tmp_path: Path
     for place in ("a/b/c.json", "quick/data/notes.json", "mine/data/coverage.json"):
         (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / place).write_text("[1, 2]")
-    assert [result.experiment for result in read_results(tmp_path, EXPERIMENTS)] == ["coverage"]
+    assert [path.stem for path in result_paths(tmp_path, EXPERIMENTS)] == ["coverage"]
     (tmp_path / "quick" / "data" / "ceiling.json").write_text("[1, 2]")
     with pytest.raises(InputError, match=r"ceiling\.json"):
         Store(None, tmp_path)
@@ -404,7 +422,9 @@ def test_a_copying_head_that_the_effect_does_not_see_is_named(named: bool, tmp_p
         "decode": {**shipped.details["decode"], "cyclic.copy": decode.tolist()},
         "effects": {**shipped.details["effects"], "copy": effects.tolist()},
     }
-    write_result(tmp_path / "results", replace(shipped, details=details))
+    # Results that say how the copying head was chosen need no other name for it.
+    earlier = {key: value for key, value in shipped.config.items() if key != "chosen_by"}
+    write_result(tmp_path / "results", replace(shipped, details=details, config=earlier))
     html = " ".join(build_report(tmp_path, None, tmp_path / "results").read_text().split())
     assert ("is another one, <strong>0.1</strong> (in 97.0 % of copies), and carried over alone" in html) == named
     assert ("an indirect effect of 0.031. So a head that copies is there" in html) == named
@@ -433,12 +453,9 @@ def test_a_rule_is_described_as_it_judges() -> None:
     assert magma.rule_text == "the interval reaches 10 or less"
 
 
-def test_reproduce_command_writes_results_and_page(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)  # where no results are committed
+def test_reproduce_command_writes_results_and_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(["reproduce", "--only", "coverage", "--out", str(tmp_path), "--json"])
+        main(["reproduce", "--only", "coverage", "--out", str(tmp_path), "--alone", "--json"])
     printed = json.loads(capsys.readouterr().out)
     assert ended.value.code == 0
     assert Path(printed["report"]).read_text().startswith("<!doctype html>")
@@ -457,7 +474,7 @@ def test_an_experiment_that_cannot_run_does_not_stop_the_others(
     monkeypatch.setattr("icalgebra.experiments.ceiling.measure.run", refused)
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as ended:
-        main(["reproduce", "--out", str(tmp_path), "--json"])
+        main(["reproduce", "--out", str(tmp_path), "--alone", "--json"])
     assert ended.value.code == 1
     printed = capsys.readouterr()
     assert json.loads(printed.out)["left_out"] == {"ceiling": "this world has none"}

@@ -56,8 +56,8 @@ def test_an_id_depends_on_the_config_alone(tmp_path: Path) -> None:
         ({"grid": {"d_modle": [2]}}, "did you mean 'd_model'?"),
         ({"grid": {"self": [1]}}, "unknown config field 'self'"),
         ({"grid": {"d_model": 2}}, "grid.d_model must be a list, not 2"),
-        ({"grid": {"d_model": [2.5]}}, "d_model must be of type int, not 2.5"),
-        ({"runs": [3]}, "an item of runs must be a table of fields, not 3"),
+        ({"grid": {"d_model": [2.5]}}, "d_model must be a whole number, not 2.5"),
+        ({"runs": [3]}, "runs[0] must be an object of fields, not 3"),
         ({"runs": [{"seed": 3}]}, "give seeds = [0, 1, …] instead of seed"),
         ({"seeds": []}, "seeds must be a list of integers"),
         ({"preset": "tiny"}, "name either a preset or a config file"),
@@ -197,8 +197,12 @@ def test_a_run_that_keeps_dying_is_given_up_and_reported(tmp_path: Path, capsys:
     assert swept(file, tmp_path / "out", "--retries", "1") == 1
     told = capsys.readouterr().err
     assert told.count("\n") == 1
-    assert "1 of the runs crashed after all retries; lr=1e+38" in told
-    assert [row["done"] for row in rows(tmp_path / "out")] == [False, True]
+    assert "1 of the runs failed after all retries; lr=1e+38" in told
+    failed, done = rows(tmp_path / "out")
+    assert [failed["done"], done["done"]] == [False, True]
+    assert "the loss is" in failed["failed"]  # the run's own reason, in the table and in the error
+    assert failed["failed"] in told
+    assert "failed" not in done
     log = load_sweep(file)[0].folder(tmp_path / "out") / "log.txt"
     assert log.read_text().count("at step") == 2
 

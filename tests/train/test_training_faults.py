@@ -20,6 +20,7 @@ from icalgebra.errors import InputError, RunError
 from icalgebra.experiments.shared.loaded_model import load_with_config
 from icalgebra.model.checkpoints import find_checkpoint, read_checkpoint, write_checkpoint
 from icalgebra.train import train
+from icalgebra.train.metrics import read_metrics
 from icalgebra.train.optimisers import Optimisers
 from icalgebra.train.run import RunFolder
 from training_helpers import MICRO, checkpoint_names, records, same_weights
@@ -71,8 +72,8 @@ def test_a_damaged_checkpoint_is_reported_and_the_one_before_it_used(
 
 
 def test_a_foreign_checkpoint_is_not_used(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    train(MICRO.with_changes(seed=9), tmp_path / "other", device="cpu")
-    shutil.copytree(tmp_path / "other/checkpoints/step_000006", run / "checkpoints/step_000009")
+    train(MICRO.with_changes(seed=9, steps=9), tmp_path / "other", device="cpu")
+    shutil.copytree(tmp_path / "other/checkpoints/step_000009", run / "checkpoints/step_000009")
     assert train(resume=run, device="cpu").step == MICRO.steps
     assert "belongs to another run" in capsys.readouterr().err
 
@@ -99,8 +100,10 @@ def test_a_manifest_of_another_kind_is_reported_and_does_not_stop_training(run: 
 
 
 def test_checkpoints_go_by_their_number(run: Path) -> None:
-    for step in ("1000000", "999999", "notes"):
-        shutil.copytree(run / "checkpoints/step_000006", run / f"checkpoints/step_{step}")
+    last = read_checkpoint(run / "checkpoints/step_000006")
+    for step in (1_000_000, 999_999):
+        write_checkpoint(run / f"checkpoints/step_{step}", last.model(), config=last.config, trainer={}, step=step)
+    shutil.copytree(last.path, run / "checkpoints/step_notes")
     assert find_checkpoint(run).path.name == "step_1000000"
     folder = RunFolder.open(run)
     folder.save(1000001, load_model(run), Optimisers(load_model(run), MICRO), score=None)
@@ -168,7 +171,7 @@ def test_run_folders_are_not_overwritten_and_must_be_there(run: Path, tmp_path: 
 def test_a_half_written_last_line_of_metrics_is_forgotten(run: Path, finished: Path) -> None:
     with open(run / "metrics.jsonl", "a") as stream:
         stream.write('{"kind": "train", "st')
-    assert load_with_config(run).metrics == [json.loads(line) for line in (finished / "metrics.jsonl").open()]
+    assert load_with_config(run).metrics == read_metrics(finished / "metrics.jsonl")
     train(resume=run, device="cpu")
     assert records(run) == records(finished)
 
@@ -185,3 +188,109 @@ def test_a_tracker_sees_every_record_and_is_ended(tmp_path: Path, monkeypatch: p
     with pytest.raises(InputError, match="pip install trackio"):
         train(MICRO.with_changes(tracker="trackio"), tmp_path / "other", device="cpu")
     assert not (tmp_path / "other").exists()  # nothing is in the way of the next try
+
+
+# --- metrics.jsonl ----------------------------------------------------------------------------------------------------
+
+
+def lines_of(run: Path) -> list[bytes]:
+    return (run / "metrics.jsonl").read_bytes().splitlines(keepends=True)
+
+
+DAMAGED_LINES = {
+    "truncated": lambda line: line[:-9] + b"\n",
+    "zeroed": lambda line: b"\0" * (len(line) - 1) + b"\n",
+    "a flipped bit in a number": lambda line: line.replace(b'"loss": ', b'"loss": 1'),
+    "a flipped bit in the checksum": lambda line: line.replace(b"crc32", b"crc33"),
+    "null": lambda line: b'{"kind": "train", "step": null}\n',
+    "not text": lambda line: b"\xff\xfe" + line,
+    "a deep nest": lambda line: b"[" * 100_000 + b"\n",
+    "a list": lambda line: b"[]\n",
+    "empty": lambda line: b"\n",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGED_LINES)
+def test_a_damaged_line_of_metrics_is_told_by_its_number_and_the_run_goes_on(
+    run: Path, finished: Path, damage: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = lines_of(run)
+    lines[1] = DAMAGED_LINES[damage](lines[1])
+    (run / "metrics.jsonl").write_bytes(b"".join(lines))
+    assert len(load_with_config(run).metrics) == len(lines) - 1
+    told = capsys.readouterr().err
+    assert "metrics.jsonl: line 2 is damaged" in told
+    shutil.rmtree(run / "checkpoints/step_000006")
+    train(resume=run, device="cpu")
+    assert "metrics.jsonl: line 2 is damaged" in capsys.readouterr().err
+    expected = records(finished)
+    assert records(run) == expected[:1] + expected[2:]
+    assert load_with_config(run).metrics  # the rewritten file is sound
+    assert capsys.readouterr().err == ""
+
+
+def test_lines_cut_off_metrics_are_missed(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kept = lines_of(run)[:3]
+    (run / "metrics.jsonl").write_bytes(b"".join(kept))
+    load_with_config(run)
+    assert "of the 8 records up to step 6 are lost" in capsys.readouterr().err
+    train(resume=run, device="cpu")
+    assert "are lost; the others are used" in capsys.readouterr().err
+
+
+def test_lines_that_were_moved_or_copied_are_damage(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first, second, *others = lines_of(run)
+    (run / "metrics.jsonl").write_bytes(b"".join([second, first, first, *others]))
+    load_with_config(run)
+    assert "lines 2, 3 are damaged" in capsys.readouterr().err
+
+
+def test_metrics_of_an_earlier_version_have_no_checksums(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [json.loads(line) for line in lines_of(run)]
+    for line in lines:
+        del line["clock"]["crc32"]
+    (run / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert len(load_with_config(run).metrics) == len(lines)
+    assert capsys.readouterr().err == ""
+
+
+# --- which checkpoint is which ----------------------------------------------------------------------------------------
+
+
+def test_exchanged_checkpoints_are_noticed(run: Path) -> None:
+    four, six, aside = (run / "checkpoints" / name for name in ("step_000004", "step_000006", "aside"))
+    four.rename(aside)
+    six.rename(four)
+    aside.rename(six)
+    for folder, step in ((four, 6), (six, 4)):
+        with pytest.raises(InputError, match=f"holds step {step}: it was renamed or exchanged"):
+            load_model(folder)
+    assert exit_code("eval", str(run), "--n", "8") == 2
+
+
+def test_a_checkpoint_of_another_run_is_not_evaluated(run: Path, tmp_path: Path) -> None:
+    train(MICRO.with_changes(seed=9), tmp_path / "other", device="cpu")
+    shutil.rmtree(run / "checkpoints")
+    shutil.copytree(tmp_path / "other/checkpoints", run / "checkpoints")
+    with pytest.raises(InputError, match="belongs to another run"):
+        load_model(run)
+
+
+@pytest.mark.parametrize("command", [["eval", "--n", "8"], ["ask", ",ab=c,bc="]])
+def test_falling_back_to_an_older_checkpoint_is_told(
+    run: Path, command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    flip_a_bit(run / "checkpoints/step_000006/model.safetensors")
+    name, *options = command
+    assert exit_code(name, str(run), *options) == 0
+    told = capsys.readouterr().err
+    assert "step_000006/model.safetensors is damaged" in told
+    assert "using step_000004" in told
+
+
+def test_folders_that_only_look_like_checkpoints_are_left_alone(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("step_²", "step_6", "step_0000006", "step_", "step_٠٠٠٠٠٧", "step_-00001"):
+        (run / "checkpoints" / name).mkdir()
+    assert find_checkpoint(run).step == 6
+    assert train(resume=run, device="cpu").step == MICRO.steps
+    assert capsys.readouterr().err == ""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 
 from icalgebra.algebra.axioms import find_identity
+from icalgebra.compilation import njit
 from icalgebra.errors import InputError
 from icalgebra.randomness import below, generator
 

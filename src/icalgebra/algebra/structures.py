@@ -2,6 +2,7 @@
 
     C6 · D4 · Q8 · A4 · SD16 · M16          groups; D4 has order 8, Q4n is dicyclic
     C4xC2 · C2xC2xC2                        direct products
+    Z6 · V4 · K4 · S3 · A3                  other names of C6, C2xC2 (twice), D3 and C3
     SmallGroup(16,3)                        each of the 42 groups of order <= 16 by its small-groups id
     Quasigroup(8,0) · Semigroup(8,0) · Monoid(8,0) · Magma(8,0)     order and seed
     mine[0 1|1 0]                           any table, written out row by row, under a name of your choice
@@ -19,9 +20,11 @@ from importlib import import_module
 from math import prod
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from icalgebra.algebra.axioms import find_identity, is_associative, is_latin
 from icalgebra.errors import InputError, unknown
+from icalgebra.records import argument
 
 MAX_ORDER = 52  # every element needs a variable, and the alphabet has 52 letters
 
@@ -48,9 +51,14 @@ class Structure:
         object.__setattr__(self, "table", table)
 
     @staticmethod
-    def from_table(name: str, table: np.ndarray) -> Structure:
-        """A structure from its table alone; the identity is found, if there is one."""
-        made = Structure(name, table, None)
+    def from_table(name: str, table: ArrayLike) -> Structure:
+        """A structure from its table alone, an array or a list of rows; the identity is found, if there is one."""
+        try:
+            made = Structure(name, np.asarray(table), None)
+        except InputError:
+            raise
+        except (TypeError, ValueError):
+            raise InputError(f"{name}: a table is a square of integers, such as [[0, 1], [1, 0]]") from None
         return replace(made, identity=find_identity(made.table))
 
     @property
@@ -182,21 +190,36 @@ _RANDOM = {
     "Magma": "magma_table",
 }
 
-_SMALL_GROUP_NAME = re.compile(r"SmallGroup\((\d+),\s*(\d+)\)")
-_RANDOM_NAME = re.compile(rf"({'|'.join(_RANDOM)})\((\d+),\s*(\d+)\)")
-_WRITTEN_OUT = re.compile(r"([\w.+-]+)\[([\d |]+)\]")
+# Other common names; Z6 is C6 as well.
+_ALIASES = {"V4": "C2xC2", "K4": "C2xC2", "S2": "C2", "S3": "D3", "A3": "C3"}
+_TOO_LARGE = re.compile(r"[SA](\d{1,2})")  # symmetric and alternating groups, most of them beyond any alphabet
+
+# Numbers have few digits: Python refuses to read integers of more than 4300, and no order has more than two.
+_SMALL_GROUP_NAME = re.compile(r"SmallGroup\(([0-9]{1,9}),\s*([0-9]{1,9})\)")
+_RANDOM_NAME = re.compile(rf"({'|'.join(_RANDOM)})\(([0-9]{{1,9}}),\s*([0-9]{{1,40}})\)")
+_WRITTEN_OUT = re.compile(r"([\w.+-]+)\[([0-9 |]+)\]")
+LONGEST_NAME = 100  # of a structure that is not written out; products of the catalogue's families need fewer than 20
+LONGEST_TABLE = 10 * MAX_ORDER**2  # written out, an entry has two digits and a space
 
 
 def all_groups(max_order: int = 16) -> list[Structure]:
     """Every group of order at most max_order (<= 16), up to isomorphism."""
-    if max_order > max(SMALL_GROUPS):
+    if argument(int, max_order, "max_order") > max(SMALL_GROUPS):
         raise InputError(f"the catalogue has all groups up to order {max(SMALL_GROUPS)}, not {max_order}")
     return [structure(name) for order, names in SMALL_GROUPS.items() if order <= max_order for name in names]
 
 
-@lru_cache(maxsize=4096)
 def structure(name: str) -> Structure:
     """The structure of that name; an unknown name raises InputError, which suggests the nearest."""
+    if not isinstance(name, str):
+        raise InputError(f"a structure's name is a text such as 'D4', not {name!r}")
+    return _named(name)
+
+
+@lru_cache(maxsize=4096)
+def _named(name: str) -> Structure:
+    if len(name) > (LONGEST_TABLE if name.endswith("]") else LONGEST_NAME):
+        raise unknown("structure", name, known_names())
     small = _SMALL_GROUP_NAME.fullmatch(name)
     if small:
         return Structure(name, structure(_small_group_name(name, int(small[1]), int(small[2]))).table, 0)
@@ -210,12 +233,26 @@ def structure(name: str) -> Structure:
         return Structure.from_table(written[1], _parse_table(written[1], written[2]))
     if name in _SPECIAL:
         return Structure(name, _SPECIAL[name](), 0)
+    other = _other_name(name)
+    if other != name:
+        return structure(other)
+    if _TOO_LARGE.fullmatch(name):
+        raise InputError(
+            f"{name} is not in the catalogue, which has all 42 groups of order up to 16, and C, D and Q groups and "
+            f"their products up to order {MAX_ORDER}; give another group as a table (load_structure, --table)"
+        )
     parts = name.split("x")
-    tables = [table for part in parts if (table := _family(part)) is not None]
-    if len(tables) < len(parts):
+    factors = [factor for part in parts if (factor := _family(part)) is not None]
+    if len(factors) < len(parts):
         raise unknown("structure", name, known_names())
-    _checked_order(name, prod(map(len, tables)))  # before the product is made, which may be far too large
-    return Structure(name, reduce(direct_product, tables), 0)
+    _checked_order(name, prod(order for order, _ in factors))  # before tables are made, which may be far too large
+    return Structure(name, reduce(direct_product, [make() for _, make in factors]), 0)
+
+
+def _other_name(name: str) -> str:
+    """The catalogue's name for a group with other common names: each factor of a product by itself."""
+    parts = [_ALIASES.get(part, re.sub(r"^Z(?=\d+$)", "C", part)) for part in name.split("x")]
+    return "x".join(parts)
 
 
 def _parse_table(name: str, text: str) -> np.ndarray:
@@ -223,8 +260,8 @@ def _parse_table(name: str, text: str) -> np.ndarray:
     rows = [row.split() for row in text.split("|")]
     if any(len(row) != len(rows) for row in rows):
         raise InputError(f"{name}: a table of {len(rows)} rows must have {len(rows)} numbers in each")
-    # Entries that are too large are capped at n, which Structure refuses; uncapped, they might not fit in an integer.
-    return np.array([[min(int(cell), len(rows)) for cell in row] for row in rows])
+    # Entries of many digits are capped at n, which Structure refuses; uncapped, they might not fit in an integer.
+    return np.array([[len(rows) if len(cell) > 9 else min(int(cell), len(rows)) for cell in row] for row in rows])
 
 
 def split_names(text: str) -> tuple[str, ...]:
@@ -238,22 +275,25 @@ def known_names() -> list[str]:
     return [name for names in SMALL_GROUPS.values() for name in names] + [f"{kind}(8,0)" for kind in _RANDOM]
 
 
-def _family(part: str) -> np.ndarray | None:
-    """C_n, D_n or Q_4n; None where the name is not one of these (or n has more than three digits)."""
-    match = re.fullmatch(r"([CDQ])([1-9]\d{0,2})", part)
+def _family(part: str) -> tuple[int, Callable[[], np.ndarray]] | None:
+    """The order of C_n, D_n or Q_4n and its table, when asked for; None where the name is not one of these (or n has
+    more than three digits)."""
+    match = re.fullmatch(r"([CDQ])([1-9][0-9]{0,2})", part)
     if not match:
         return None
     letter, n = match[1], int(match[2])
     if letter == "C":
-        return cyclic(n)
+        return n, lambda: cyclic(n)
     if letter == "D":
-        return dihedral(n)
-    return dicyclic(n) if n % 4 == 0 and n >= 8 else None
+        return 2 * n, lambda: dihedral(n)
+    return (n, lambda: dicyclic(n)) if n % 4 == 0 and n >= 8 else None
 
 
 def _small_group_name(name: str, order: int, number: int) -> str:
     if order not in SMALL_GROUPS or not 1 <= number <= len(SMALL_GROUPS[order]):
-        raise InputError(f"{name} is not in the catalogue: orders run from 1 to 16, numbers as in the GAP library")
+        numbers = len(SMALL_GROUPS.get(order, ()))
+        known = f"numbers 1 to {numbers} at order {order}" if numbers else f"orders 1 to {max(SMALL_GROUPS)}"
+        raise InputError(f"{name} is not in the catalogue, which has {known}, as in the GAP library")
     return SMALL_GROUPS[order][number - 1]
 
 

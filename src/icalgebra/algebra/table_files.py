@@ -15,11 +15,12 @@ import numpy as np
 from icalgebra.algebra.structures import MAX_ORDER, Structure
 from icalgebra.atomic_files import read_json, read_text
 from icalgebra.errors import InputError
+from icalgebra.records import argument
 
 
 def load_structure(path: str | Path) -> Structure:
     """Read one table; a malformed one raises InputError with the file and the cell."""
-    path = Path(path)
+    path = Path(argument(str | Path, path, "path"))
     name, rows = _read(path)
     if not rows:
         raise InputError(f"{path.name}: the table is empty")

@@ -1,24 +1,31 @@
-"""`icalgebra ask`: model, mechanisms with their proofs, and oracle side by side on your own sequence."""
+"""`icalgebra ask`: model, mechanisms with their proofs, and oracle side by side on your own sequence; and why."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal
 
 import numpy as np
 import tyro
-from rich.console import Console
 from rich.table import Table
 
-from icalgebra.cli.common import MaybePath, WorldOptions, optional_arg, read_texts
+from icalgebra.cli.common import MaybePath, WorldOptions, console, optional_arg, read_texts
 from icalgebra.errors import InputError
 from icalgebra.language.parsing import read_prompt
 from icalgebra.language.world import World
-from icalgebra.oracle import classify_queries, explain_impossible
+from icalgebra.oracle import classify_queries, explain_impossible, likely_query, ranked
 from icalgebra.solvers import MECHANISMS, proof
+from icalgebra.solvers.ladder import prove
 
+DIGITS = 6  # of probabilities in JSON
 SHOWN = 3  # likeliest answers listed per predictor
+RESTS_ON = {
+    None: "No mechanism has this answer.",
+    "any": "Several mechanisms have this answer; taking one away leaves it.",
+    "none": "It rests on none of the mechanisms that have this answer clearly.",
+}
 END = 24  # last characters of the sequence, shown above the table
 
 
@@ -35,16 +42,20 @@ class Ask(WorldOptions):
     query: Annotated[Literal["holdout", "train"] | None, optional_arg("holdout|train")] = None
     """How the query was drawn, which the oracle needs: held out of the context, or like any other fact. By default:
     train where the query or its reverse occurs in the context, else holdout."""
+    why: bool = False
+    """Also the proof that the answer follows, and the facts that the model's own answer rests on."""
     device: str = "cpu"
     json: bool = False
     """One JSON object per line."""
 
     def run(self) -> None:
         model, text = self._model_and_text()
-        predictor, world = self._predictor(model)
+        loaded, world = self._model_and_world(model)
         lines = [(1, text)] if text is not None else read_texts(self.file)
         for prompt in [read_prompt(line, number, world.vocabulary) for number, line in lines]:
-            answer = self._ask(prompt, world, predictor)
+            answer = self._ask(prompt, world, loaded)
+            if self.why:
+                answer |= _reasons(prompt, world, loaded)
             if self.json:
                 print(json.dumps(answer))
             else:
@@ -59,7 +70,7 @@ class Ask(WorldOptions):
             raise InputError("give a sequence or --file, not both")
         return (None if model == "none" else model), text
 
-    def _predictor(self, model: str | None) -> tuple[Any, World]:
+    def _model_and_world(self, model: str | None) -> tuple[Any, World]:
         """The model and the world it was trained on; without a model, the world of the options."""
         if model is None:
             return None, self.world()
@@ -69,20 +80,20 @@ class Ask(WorldOptions):
         from icalgebra.train.distributed import choose_device
 
         loaded = load_with_config(model, choose_device(self.device))
-        return loaded.predictor, loaded.world
+        return loaded, loaded.world
 
-    def _ask(self, prompt: np.ndarray, world: World, predictor: Any) -> dict[str, Any]:
-        text, letters = world.vocabulary.decode(prompt)[0], world.vocabulary.variables
-        query = self.query or _likely_query(text)
+    def _ask(self, prompt: np.ndarray, world: World, loaded: Any) -> dict[str, Any]:
+        text = world.vocabulary.decode(prompt)[0]
+        query = self.query or likely_query(text)
         judged = classify_queries(prompt, world, query)
         answer: dict[str, Any] = {"text": text}
-        if predictor is not None:
-            answer["model"] = _ranked(predictor(prompt)[0], letters)
+        if loaded is not None:
+            answer["model"] = ranked(loaded.predictor(prompt)[0], DIGITS)
         answer["mechanisms"] = {name: proof(name, text) for name in MECHANISMS}
         answer["oracle"] = {
             "query": query,
             "kind": str(judged.kinds[0]),
-            "posterior": _ranked(judged.probabilities[0], letters),
+            "posterior": ranked(judged.probabilities[0], DIGITS),
         }
         impossible = explain_impossible(prompt, world, query)
         if impossible is not None:
@@ -90,14 +101,22 @@ class Ask(WorldOptions):
         return answer
 
 
-def _likely_query(text: str) -> Literal["holdout", "train"]:
-    *context, last = text[1:].split(",")
-    return "train" if any(fact[:2] in (last[:2], last[1::-1]) for fact in context) else "holdout"
+def _reasons(prompt: np.ndarray, world: World, loaded: Any) -> dict[str, Any]:
+    """The proof on the lowest rung of the ladder (null where there is none), and what the model's answer rests on."""
+    facts = world.vocabulary.decode(prompt)[0][1:].split(",")[:-1]
+    proven = prove(prompt, world)
+    found: dict[str, Any] = {"proof": None if proven is None else {**proven.to_dict(), "words": proven.words(facts)}}
+    if loaded is None:
+        return found
+    from icalgebra.experiments.reliance.measure import CONTROLS, ask
 
-
-def _ranked(probabilities: np.ndarray, letters: str) -> dict[str, float]:
-    order = np.argsort(-probabilities, kind="stable")
-    return {letters[i]: round(float(probabilities[i]), 6) for i in order if probabilities[i] > 0}
+    own = int(loaded.predictor(prompt)[0].argmax())
+    rests = ask(loaded, prompt[0], own, "holdout", np.random.default_rng(0), CONTROLS)
+    if rests is not None:
+        order = np.argsort(-rests.falls, kind="stable")
+        falls = [{"fact": facts[i], "index": int(i), "fall": round(float(rests.falls[i]), 3)} for i in order]
+        found["reliance"] = {"mechanism": rests.used or None, "facts": falls}
+    return found
 
 
 def _show(answer: dict[str, Any]) -> None:
@@ -114,7 +133,22 @@ def _show(answer: dict[str, Any]) -> None:
     oracle = answer["oracle"]
     best, others = _likeliest(oracle["posterior"])
     table.add_row("oracle", best or "–", f"{oracle['kind']}: {oracle.get('why', others)}")
-    Console().print(table)
+    screen = console()
+    screen.print(table)
+    for line in _reason_lines(answer):
+        screen.print(line, highlight=False)
+
+
+def _reason_lines(answer: dict[str, Any]) -> Iterator[str]:
+    if "proof" in answer:
+        steps = answer["proof"]
+        yield f"Proof ({steps['rung']}, depth {steps['depth']}):" if steps else "No proof that needs no list of groups."
+        yield from (f"  {words}" for words in (steps["words"] if steps else ()))
+    if "reliance" in answer:
+        rests = answer["reliance"]
+        most = ", ".join(f"{item['fact']} ({item['fall']:.1f})" for item in rests["facts"][:SHOWN])
+        yield f"The model's answer misses these facts most (fall of its logit): {most}."
+        yield RESTS_ON.get(rests["mechanism"], f"It rests on {rests['mechanism']}.")
 
 
 def _likeliest(probabilities: dict[str, float]) -> tuple[str, str]:

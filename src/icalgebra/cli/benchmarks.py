@@ -89,6 +89,29 @@ def oracle(seed: int) -> dict[str, Any]:
     }
 
 
+def ladder(seed: int) -> dict[str, Any]:
+    """Hold-out queries of 200 facts on the rungs up to associative, without and with proofs; processor time."""
+    from icalgebra.solvers.ladder import decide_queries, prove
+
+    world, prompts = World(), sample("holdout", 2000, 200, seed).prompts
+    decide_queries(prompts[:1], world)
+    prove(prompts[0], world)
+    rate = len(prompts) / processor_time(lambda: decide_queries(prompts, world))
+    proofs = 200 / processor_time(lambda: [prove(prompt, world) for prompt in prompts[:200]])
+    return {"rate": rate, "with_proofs": proofs, "unit": "queries/s"}
+
+
+def reliance(seed: int) -> dict[str, Any]:
+    """One prompt of `small` with 50 facts of context, without each of them in turn; processor time."""
+    from icalgebra.interp.fact_reliance import reliance as without_each
+    from icalgebra.model.checkpoints import load_model
+
+    model, prompts = load_model("small"), sample("holdout", 4, 51, seed).prompts
+    without_each(model, prompts[0])
+    seconds = processor_time(lambda: [without_each(model, prompt) for prompt in prompts[1:]]) / 3
+    return {"seconds": seconds, "unit": "per prompt"}
+
+
 def branches(seed: int) -> dict[str, Any]:
     """The shipped model's accuracy at every k = 2 … 200: one pass with branches, against 199 plain passes.
 
@@ -190,6 +213,8 @@ BENCHMARKS: dict[str, Callable[[int], dict[str, Any]]] = {
     "distributions": distributions,
     "solvers": solvers,
     "oracle": oracle,
+    "ladder": ladder,
+    "reliance": reliance,
     "branches": branches,
     "patching": patching,
     "components": components,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from time import perf_counter
 from typing import IO, Annotated, Any, TypeVar
 
 import tyro
@@ -16,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from icalgebra.algebra.structures import Structure, split_names
 from icalgebra.algebra.table_files import load_structure
 from icalgebra.atomic_files import atomic_path, read_text
-from icalgebra.errors import InputError
+from icalgebra.errors import InputError, warn
 from icalgebra.language.world import WORLD_FIELDS, MixtureRule, World
 
 T = TypeVar("T")
@@ -68,19 +69,46 @@ def read_table(path: Path) -> Structure:
     """The user's own structure. What it is gets printed, since one mistyped entry turns a group into a magma."""
     found = load_structure(path)
     identity = "no identity" if found.identity is None else f"identity {found.identity}"
-    print(f"icalgebra: {found.name}: a {found.kind} of {found.order} elements, {identity}", file=sys.stderr)
+    warn(f"{found.name}: a {found.kind} of {found.order} elements, {identity}")
     return found
+
+
+def console(**options: Any) -> Console:
+    """rich's console without its markup: a path or a name with [brackets] is printed as it is."""
+    return Console(markup=False, **options)
+
+
+def announced(names: Sequence[str]) -> Iterator[str]:
+    """Names of steps, with a progress bar; when piped, a line on standard error as each begins."""
+    piped = not Console(stderr=True).is_terminal
+    for i, name in enumerate(progress(names, len(names), "step"), start=1):
+        if piped:
+            print(f"{i}/{len(names)} {name} …", file=sys.stderr, flush=True)
+        yield name
 
 
 def progress(items: Iterable[T], total: int, what: str, size: Callable[[T], int] = lambda item: 1) -> Iterator[T]:
     """A progress bar on standard error, none when piped. size(item): how much of the total an item is."""
-    console = Console(stderr=True)
+    screen = console(stderr=True)
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+    with Progress(*columns, console=screen, disable=not screen.is_terminal, transient=True) as bar:
         task = bar.add_task(what, total=total)
         for item in items:
             yield item
             bar.advance(task, size(item))
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Says on standard error what takes a while: as a spinner, or in two lines when piped."""
+    console, begin = Console(stderr=True), perf_counter()
+    if console.is_terminal:
+        with console.status(what):
+            yield
+        return
+    print(f"{what} …", file=sys.stderr, flush=True)
+    yield
+    print(f"{what}: done in {perf_counter() - begin:.1f} s", file=sys.stderr, flush=True)
 
 
 @contextmanager

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 
-from icalgebra.cli.common import MaybePath, WorldOptions, optional_arg, progress, read_texts
+from icalgebra.cli.common import MaybePath, WorldOptions, console, optional_arg, progress, read_texts
 from icalgebra.data.distributions import batches, check_request, distribution
 from icalgebra.data.sampler import HOLD_NOTHING
 from icalgebra.errors import InputError
@@ -119,4 +118,4 @@ def _show(summary: dict[str, Any]) -> None:
         low, high = summary["interval"][name]
         cells = [f"{summary['at_context_facts'][n][name]:.1f}" for n in sizes]
         table.add_row(name, f"{value:.1f}", f"{low:.1f}–{high:.1f}", *cells, end_section=name == MECHANISMS[-1])
-    Console().print(table)
+    console().print(table)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from rich.console import Console
 from rich.table import Table
 
-from icalgebra.cli.common import MaybeInt, MaybeText, ModelName, progress
+from icalgebra.cli.common import MaybeInt, MaybeText, ModelName, console, progress
 from icalgebra.model.checkpoints import Checkpoint, find_checkpoint
 from icalgebra.statistics import Estimate
 from icalgebra.train.config import TrainConfig
@@ -51,7 +50,7 @@ class Evaluate:
         table = Table("evaluation", "value", "95 % interval", "n", title=f"{checkpoint.path}{step}")
         for name, estimate in measured.items():
             table.add_row(name, *_cells(name, estimate), f"{estimate.n:,}")
-        Console().print(table)
+        console().print(table)
 
 
 def _cells(name: str, estimate: Estimate) -> tuple[str, str]:

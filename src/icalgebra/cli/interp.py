@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import tyro
-from rich.console import Console
 from rich.table import Table
 
 from icalgebra.atomic_files import write_json, write_text
-from icalgebra.cli.common import MaybeText, ModelName
+from icalgebra.cli.common import MaybeText, ModelName, console, working
 from icalgebra.errors import unknown
 from icalgebra.experiments import EXPERIMENTS, experiment
 from icalgebra.experiments.running import run_experiment
@@ -46,15 +45,15 @@ class Interp:
         if self.what not in INSIDE:
             raise unknown("experiment", self.what, INSIDE)
         loaded = load_with_config(self.model, choose_device(self.device))
-        console = Console(stderr=True)
-        with console.status(f"{INSIDE[self.what].title} ({loaded.name}, {self.tier} tier)"):
+        with working(f"{INSIDE[self.what].title} ({loaded.name}, {self.tier} tier)"):
             result = run_experiment(self.what, self.tier, self.seed, loaded)
             files = self._write(result)
         if self.json:
             print(json.dumps({"files": [str(path) for path in files], **result.to_dict()}))
             return
-        Console().print(_roles(result) if self.what == "heads" else _beside_published(result))
-        print(f"{len(files)} files in {self.out}")
+        console().print(_roles(result) if self.what == "heads" else _beside_published(result))
+        for path in files:
+            print(f"wrote {path}")
 
     def _write(self, result: Result) -> list[Path]:
         from icalgebra.report.drawings import drawings

@@ -13,7 +13,8 @@ from typing import Any
 import tyro
 
 from icalgebra import __version__
-from icalgebra.errors import InputError, RunError, unknown
+from icalgebra.cli.messages import plain_sentence
+from icalgebra.errors import InputError, reason, unknown, warn
 
 # name -> (module and class, what it does). Only the called command's module is imported, so that
 # `icalgebra --help` does not wait for torch.
@@ -21,6 +22,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "sample": ("icalgebra.cli.sample:Sample", "sample sequences from any distribution"),
     "coverage": ("icalgebra.cli.coverage:CoverageCommand", "how much the five mechanisms can answer"),
     "ask": ("icalgebra.cli.ask:Ask", "model, mechanisms and oracle side by side on your own sequence"),
+    "explain": ("icalgebra.cli.explain:Explain", "why a model answers a query so: mechanisms, posterior, heads, MLPs"),
+    "explore": ("icalgebra.cli.explore:Explore", "a local page: one sequence from every side, changed as you like"),
     "oracle": ("icalgebra.cli.oracle:Oracle", "the exact posterior of a query, and why"),
     "speedrun": ("icalgebra.cli.speedrun:SpeedrunCommand", "how long a preset trains to reach 99 % hold-out accuracy"),
     "reproduce": ("icalgebra.cli.reproduce:Reproduce", "measure the paper's numbers again and write the report"),
@@ -32,6 +35,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "icalgebra.cli.interp:Interp",
         "interpretability experiments: heads, copying, identity, closure, subspaces, …",
     ),
+    "export": ("icalgebra.cli.exporting:Export", "a model as a folder for Hugging Face's transformers"),
+    "import": ("icalgebra.cli.importing:Import", "a model from Hugging Face, or a checkpoint the authors released"),
     "bench": ("icalgebra.cli.bench:Bench", "measure how fast the parts are on this machine"),
 }
 
@@ -46,32 +51,23 @@ RENAMED = {
 
 def main(arguments: list[str] | None = None) -> None:
     arguments = sys.argv[1:] if arguments is None else arguments
+    for stream in (sys.stdout, sys.stderr):  # a path may hold bytes that are not text: they are printed as escapes
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = _run(arguments)
-    except InputError as error:
-        print(f"icalgebra: {error}", file=sys.stderr)
-        code = 2
-    except RunError as error:
-        print(f"icalgebra: {error}", file=sys.stderr)
-        code = 1
-    except (MemoryError, RuntimeError) as error:
-        # When memory runs out on a CPU, torch raises a plain RuntimeError; only its text tells it from a bug.
-        if isinstance(error, RuntimeError) and "tried to allocate" not in str(error).lower():
-            raise
-        print("icalgebra: not enough memory for this; use fewer facts, or a smaller batch or model", file=sys.stderr)
-        code = 2
     except BrokenPipeError:
         # The reader of our output is gone (`| head`), which is not an error. Python would still try to flush on exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
-    except OSError as error:
-        # A full disk, a folder without write permission: not a bug, so the system's message without a traceback.
-        print(
-            f"icalgebra: {': '.join(str(part) for part in (error.filename, error.strerror) if part)}", file=sys.stderr
-        )
-        code = 1
+    except Exception as error:
+        known = reason(error)
+        if known is None:
+            raise
+        line, code = known
+        warn(line)
     except KeyboardInterrupt:
-        print("icalgebra: interrupted", file=sys.stderr)
+        warn("interrupted")
         code = 130
     sys.exit(code)
 
@@ -102,20 +98,15 @@ def _parse(command: type, name: str, arguments: list[str]) -> Any:
     except SystemExit as exit_:
         if exit_.code in (0, None):
             raise
-        raise InputError(_one_line(message.getvalue(), name)) from None
+        raise InputError(plain_sentence(message.getvalue(), name, _options(command))) from None
 
 
-def _one_line(message: str, name: str) -> str:
-    """The reason inside tyro's box: the text between its title and its first rule.
-
-    tyro has a hook that returns the reason without a box, but in a private module that may change in any release.
-    """
-    lines = [line.strip("│ \t") for line in message.splitlines() if not line.startswith(("╭", "╰"))]
-    parts = re.split(r"\n[─-]+\n", "\n".join(lines))
-    title_is_part = "╭" not in message and len(parts) > 1  # a box in ASCII
-    reason = " ".join(parts[title_is_part].split())
-    reason = re.sub(r"'None', |, 'None'", "", reason)  # None stands for an option left out; nobody can type it
-    return f"{reason.rstrip('.')} (see icalgebra {name} --help)"
+def _options(command: type) -> list[str]:
+    """Every option of a command, as its help lists them."""
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text), contextlib.suppress(SystemExit):
+        tyro.cli(command, args=["--help"], config=(tyro.conf.FlagCreatePairsOff,))
+    return sorted(set(re.findall(r"--[a-z][\w-]*", text.getvalue())))
 
 
 def _overview() -> str:

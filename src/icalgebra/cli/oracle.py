@@ -17,6 +17,7 @@ from icalgebra.language.vocabulary import ANSWER
 from icalgebra.language.world import World
 from icalgebra.oracle import classify_queries, explain_entailed, explain_impossible
 from icalgebra.oracle.arrays import oracle_arrays
+from icalgebra.solvers.ladder import prove
 
 SHOWN = 5  # mixtures in the text output
 
@@ -31,6 +32,8 @@ class Oracle(WorldOptions):
     """Read sequences from this file, one per line; without SEQUENCE and --file, from standard input."""
     query: Literal["holdout", "train"] = "holdout"
     """holdout: the query and its reverse were held out of the context; train: drawn like any other fact."""
+    proof: bool = False
+    """Also a proof of an entailed answer, step by step, where the ladder of deduction has one."""
     json: bool = False
     """One JSON object per line."""
     out: MaybePath = None
@@ -64,7 +67,12 @@ class Oracle(WorldOptions):
         }
         why = {"entailed": explain_entailed, "impossible": explain_impossible}.get(kind)
         explanation = why(prompt, world, self.query) if why else None
-        return answer | ({kind: asdict(explanation)} if explanation else {})
+        answer |= {kind: asdict(explanation)} if explanation else {}
+        proven = prove(prompt, world) if self.proof and kind == "entailed" else None
+        if proven is not None:
+            facts = answer["text"][1:].split(",")[:-1]
+            answer["proof"] = {**proven.to_dict(), "words": proven.words(facts)}
+        return answer
 
 
 def _lines(answer: dict[str, Any]) -> Iterator[str]:
@@ -75,6 +83,9 @@ def _lines(answer: dict[str, Any]) -> Iterator[str]:
         yield "  " + "  ".join(f"{v} {p:.4g}" for v, p in ranked)
     if "entailed" in answer:
         yield from _entailed_lines(answer["entailed"])
+    if "proof" in answer:
+        yield f"  proof ({answer['proof']['rung']}, depth {answer['proof']['depth']}):"
+        yield from (f"    {words}" for words in answer["proof"]["words"])
     if "impossible" in answer:
         found = answer["impossible"]
         place = "the query" if found["fact"] is None else f"fact {found['fact']}"

@@ -6,16 +6,17 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from icalgebra.cli.common import MaybePath
 from icalgebra.errors import InputError
-from icalgebra.results import TIERS
+from icalgebra.results import TIERS, committed_results
 
 
 @dataclass(frozen=True)
 class Report:
     """Write the page from the results in a folder, by default the committed ones."""
 
-    results: Path = Path("results")
-    """A folder of results: <tier>/<model>/<experiment>.json."""
+    results: MaybePath = None
+    """A folder of results, <tier>/<model>/<experiment>.json; by default the committed ones of the package."""
     out: Path = Path("build/page")
     """Where report.html goes."""
     json: bool = False
@@ -24,9 +25,11 @@ class Report:
     def run(self) -> None:
         from icalgebra.report.page import build_report
 
-        if not self.results.is_dir():
-            raise InputError(f"no folder {self.results}; give --results FOLDER, or measure with icalgebra reproduce")
-        if not any(path for tier in TIERS for path in self.results.glob(f"{tier}/*/*.json")):
-            raise InputError(f"{self.results} holds no results ({'|'.join(TIERS)}/<model>/<experiment>.json)")
-        page = build_report(self.out, None, self.results)
+        results = committed_results() if self.results is None else self.results
+        if results is None or not results.is_dir():
+            missing = f"no folder {results}" if results else "this installation has no committed results"
+            raise InputError(f"{missing}; give --results FOLDER, or measure with icalgebra reproduce")
+        if not any(path for tier in TIERS for path in results.glob(f"{tier}/*/*.json")):
+            raise InputError(f"{results} holds no results ({'|'.join(TIERS)}/<model>/<experiment>.json)")
+        page = build_report(self.out, None, results)
         print(json.dumps({"report": str(page)}) if self.json else f"report: {page}")

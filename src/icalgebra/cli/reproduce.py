@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from rich.console import Console
 from rich.table import Table
 
-from icalgebra.cli.common import MaybeText
-from icalgebra.errors import InputError
+from icalgebra.cli.common import MaybeText, console
+from icalgebra.errors import InputError, warn
 from icalgebra.experiments import EXPERIMENTS, experiment
 from icalgebra.experiments.running import run_experiment
 from icalgebra.experiments.shared.loaded_model import LoadedModel, Runs, load_with_config
-from icalgebra.results import write_result
+from icalgebra.results import committed_results, write_result
 from icalgebra.train.distributed import choose_device
 
-COMMITTED = Path("results")
+EXPLORE = ".venv/bin/icalgebra explore"  # from the clone, where `make reproduce` has installed it
 
 
 @dataclass(frozen=True)
@@ -35,6 +33,8 @@ class Reproduce:
     """List the experiments and their questions; nothing is measured."""
     out: Path = Path("build/report")
     """Where results and page go."""
+    alone: bool = False
+    """The page shows this run alone, without the committed results; it is written much faster."""
     seed: int = 0
     model: str = "small"
     """The model to measure: a shipped model's name, a run folder, a checkpoint folder or a .safetensors file."""
@@ -53,33 +53,33 @@ class Reproduce:
 
         fresh = self.out / "results"
         written, left_out = self._measure(self._names(), fresh)
-        page = build_report(self.out, fresh, COMMITTED if COMMITTED.is_dir() else None, written)
+        page = build_report(self.out, fresh, None if self.alone else committed_results(), written)
         summary = {"report": str(page), "results": str(fresh), "left_out": left_out}
-        print(json.dumps(summary) if self.json else f"report: {page}")
+        print(json.dumps(summary) if self.json else f"report: {page}; to try your own sequences: {EXPLORE}")
         return 1 if left_out else 0
 
     def _measure(self, names: Sequence[str], fresh: Path) -> tuple[Sequence[Path], dict[str, str]]:
         """The files written, and the experiments that could not run, with the reason; the others run all the same."""
-        console = Console(stderr=True)
+        screen = console(stderr=True)
         if self.tier == "quick":
             expected = sum(EXPERIMENTS[name].seconds for name in names)
-            console.print(f"{len(names)} experiment{'s' * (len(names) > 1)}, about {expected:.0f} s")
+            screen.print(f"{len(names)} experiment{'s' * (len(names) > 1)}, about {expected:.0f} s")
         loaded, runs = self._loaded_model(names), Runs(self.runs, choose_device(self.device))
         written = []
         left_out: dict[str, str] = {}
         for i, name in enumerate(names, start=1):
             entry = EXPERIMENTS[name]
             try:
-                with console.status(f"{i}/{len(names)} {name}: {entry.title} (about {entry.seconds:.0f} s)"):
+                with screen.status(f"{i}/{len(names)} {name}: {entry.title} (about {entry.seconds:.0f} s)"):
                     result = run_experiment(name, self.tier, self.seed, loaded, runs)
             except InputError as error:
                 if len(names) == 1:
                     raise
                 left_out[name] = str(error)
-                print(f"{i}/{len(names)} {name}: left out: {error}", file=sys.stderr)
+                warn(f"{i}/{len(names)} {name}: left out: {error}")
                 continue
             written.append(write_result(fresh, result))
-            console.print(f"{i}/{len(names)} {name}: done in {result.provenance['seconds']} s")
+            screen.print(f"{i}/{len(names)} {name}: done in {result.provenance['seconds']} s")
         return written, left_out
 
     def _loaded_model(self, names: Sequence[str]) -> LoadedModel | None:
@@ -103,4 +103,4 @@ def _print_list(as_json: bool) -> None:
     table = Table("experiment", "question", "about", "seconds, quick tier")
     for item in chosen:
         table.add_row(item.name, item.title, item.about, "needs --runs" if item.needs_runs else f"{item.seconds:g}")
-    Console().print(table)
+    console().print(table)

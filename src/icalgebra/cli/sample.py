@@ -47,6 +47,8 @@ class Sample(WorldOptions):
         check_request(self.distribution, self.facts, world)
         if kind == "npz" and self.out is None:
             raise InputError("--format npz needs --out FILE")
+        if kind == "npz" and self.out is not None and self.out.exists() and not self.out.is_file():
+            raise InputError(f"--format npz writes to a file, not to a pipe or a device: {self.out}")
         if self.n < 0:
             raise InputError(f"--n is a count of sequences, not {self.n}")
         size = max(1, min(BATCH, BATCH_FACTS // self.facts))

@@ -8,10 +8,10 @@ from typing import Annotated
 
 import numpy as np
 import tyro
-from rich.console import Console
 from rich.table import Table
 
-from icalgebra.cli.common import MaybeInt, MaybePath, MaybeText
+from icalgebra.cli.common import MaybeInt, MaybePath, MaybeText, console
+from icalgebra.cli.estimates import check_time_without_gpu
 from icalgebra.errors import InputError
 from icalgebra.experiments.shared import released
 from icalgebra.results import Result, provenance, read_result, result_path, write_result
@@ -57,6 +57,7 @@ class SpeedrunCommand:
         result = self._earlier_result()
         done = [run["seed"] for run in result.details["runs"]] if result else []
         left = [seed for seed in range(self.seed, self.seed + self.seeds) if seed not in done]
+        check_time_without_gpu([config] * len(left), self.device, f"a speedrun of {self.preset}")
         warm_up_seconds = warm_up(config, self.device) if left or not result else 0.0
         if not result:
             result = self._result(warm_up_seconds, time_steps(config, self.timed_steps, self.device))
@@ -136,4 +137,4 @@ class SpeedrunCommand:
             share = "" if run["share_of_chip"] is None else f" ({run['share_of_chip']:.0%})"
             rate = f"{run['flops_a_second'] / 1e12:.3g}{share}"
             table.add_row(str(run["seed"]), "yes" if run["passed"] else "no", accuracy, str(run["steps"]), *times, rate)
-        Console().print(table)
+        console().print(table)

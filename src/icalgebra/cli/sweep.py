@@ -8,16 +8,17 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
-from rich.console import Console
 from rich.table import Table
 
 from icalgebra.atomic_files import write_text
-from icalgebra.cli.common import MaybeInt, MaybePath, MaybeText
+from icalgebra.cli.common import MaybeInt, MaybePath, MaybeText, console
+from icalgebra.cli.estimates import check_time_without_gpu
 from icalgebra.cli.sweep_progress import live_status
 from icalgebra.errors import InputError, RunError
 from icalgebra.language.vocabulary import MECHANISMS
 from icalgebra.sweep import Entry, LocalWorkers, Status, Workers, load_sweep, run_sweep, write_manifest
 from icalgebra.sweep.manifest import chosen
+from icalgebra.sweep.outcome import finished
 from icalgebra.sweep.slurm import slurm_script
 from icalgebra.sweep.table import adopt_table, sweep_curves, write_table
 from icalgebra.train.distributed import choose_device
@@ -89,6 +90,9 @@ class Sweep:
 
     def _run_all(self, selected: list[Entry], entries: list[Entry]) -> Status:
         """Rewrites the table whenever a run is done, since a sweep may be killed without warning."""
+        if not self.ray:
+            left = [entry.config for entry in selected if not finished(entry, entry.folder(self.out))]
+            check_time_without_gpu(left, self.device, f"this sweep ({len(left)} runs)")
         done = 0
 
         def watch(status: Status) -> None:
@@ -140,9 +144,9 @@ class Sweep:
             return
         shown = Table("run", "hold-out (%)", *MECHANISMS, "steps to 90 %", "to 99 %", "seconds", title=str(self.out))
         for row in table["runs"]:
-            shown.add_row(row["name"], *(_cells(row) if row["done"] else ("not done",)))
-        console = Console()
-        (console if console.is_terminal else Console(width=PIPED_WIDTH)).print(shown)
+            shown.add_row(row["name"], *(_cells(row) if row["done"] else [row.get("failed", "not done")]))
+        screen = console()
+        (screen if screen.is_terminal else console(width=PIPED_WIDTH)).print(shown)
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
@@ -161,5 +165,5 @@ def _exit_code(status: Status, out: Path) -> int:
     if status.failed:
         first = status.failed[0]
         reason = f"{first.name} ({first.folder(out)}): {status.complaints[first.id]}"
-        raise RunError(f"{len(status.failed)} of the runs crashed after all retries; {reason}")
+        raise RunError(f"{len(status.failed)} of the runs failed after all retries; {reason}")
     return 0

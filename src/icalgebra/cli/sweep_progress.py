@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
+from icalgebra.cli.common import console
+from icalgebra.errors import InputError
 from icalgebra.sweep import Entry, Status
+from icalgebra.train.metrics import read_line
 
 TAIL_BYTES = 4096  # more than two records of metrics.jsonl
 
@@ -19,11 +21,11 @@ TAIL_BYTES = 4096  # more than two records of metrics.jsonl
 @contextmanager
 def live_status(out: Path) -> Iterator[Callable[[Status], None]]:
     """A function that shows a sweep's status on standard error; it does nothing when piped."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
+    screen = console(stderr=True)
+    if not screen.is_terminal:
         yield lambda status: None
         return
-    with Live(console=console, auto_refresh=False, transient=True) as live:
+    with Live(console=screen, auto_refresh=False, transient=True) as live:
         yield lambda status: live.update(_view(status, out), refresh=True)
 
 
@@ -54,4 +56,8 @@ def _last_records(metrics: Path) -> list[dict]:
             tail = stream.read().decode(errors="ignore")
     except OSError:
         return []
-    return [json.loads(line) for line in tail.split("\n")[1 if start else 0 : -1]]
+    found = []
+    for line in tail.split("\n")[1 if start else 0 : -1]:
+        with suppress(InputError):  # a damaged line is reported when the run is resumed
+            found.append(read_line(line))
+    return found

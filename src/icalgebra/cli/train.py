@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import dataclass, field, fields, make_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
@@ -12,7 +11,8 @@ import tyro
 
 from icalgebra.algebra.structures import split_names
 from icalgebra.cli.common import OPTION_NAMES, MaybePath, MaybeText, read_table
-from icalgebra.errors import InputError
+from icalgebra.cli.estimates import check_time_without_gpu
+from icalgebra.errors import InputError, warn
 from icalgebra.train import TrainConfig, preset, train
 from icalgebra.train.loop import TrainResult
 from icalgebra.train.presets import PRESETS
@@ -78,11 +78,12 @@ class Train(Overrides):
         self._print(result)
 
     def _train_new(self, config: TrainConfig, out: Path) -> TrainResult:
+        check_time_without_gpu([config], self.device, f"the preset {self.preset}" if self.preset else str(self.config))
         try:
             return train(config, out, device=self.device, progress=True)
         except KeyboardInterrupt:
             if (out / "config.json").exists():
-                print(f"icalgebra: the run is kept; continue it with icalgebra train --resume {out}", file=sys.stderr)
+                warn(f"the run is kept; continue it with icalgebra train --resume {out}")
             raise
 
     def _structures(self) -> dict[str, tuple[str, ...]]:

@@ -11,6 +11,7 @@ from torch.utils.data import IterableDataset, get_worker_info
 from icalgebra.data.distributions import check_request, sample
 from icalgebra.errors import InputError
 from icalgebra.language.world import World
+from icalgebra.records import argument
 
 
 def step_rows(
@@ -52,8 +53,12 @@ class SequenceDataset(IterableDataset[torch.Tensor]):
         rank: int = 0,
         n_ranks: int = 1,
     ) -> None:
-        self.world = world or World()
+        self.world = World() if world is None else world
         check_request(name, n_facts, self.world)
+        numbers = {"batch_size": batch_size, "seed": seed, "first_batch": first_batch, "rank": rank, "n_ranks": n_ranks}
+        for argument_name, value in (numbers | {"n_batches": 0 if n_batches is None else n_batches}).items():
+            argument(int, value, argument_name)
+        argument(str | None, stream, "stream")
         if min(batch_size, n_ranks) < 1 or batch_size % n_ranks:
             raise InputError(f"a batch of {batch_size} rows cannot be shared evenly by {n_ranks} ranks")
         self.name, self.batch_size, self.n_facts, self.seed, self.stream = name, batch_size, n_facts, seed, stream

@@ -17,11 +17,12 @@ import numpy as np
 from icalgebra.algebra.axioms import is_latin
 from icalgebra.data import sampler as s
 from icalgebra.data.sampler import DistributionSpec, WorldArrays
-from icalgebra.errors import InputError, unknown
+from icalgebra.errors import InputError, shortened, unknown
 from icalgebra.language.sequences import Sequences
 from icalgebra.language.vocabulary import FACT_LENGTH
-from icalgebra.language.world import MIXTURE_RULES, World
+from icalgebra.language.world import MIXTURE_RULES, World, check_number, check_world
 from icalgebra.randomness import stream_key
+from icalgebra.records import argument
 
 CHUNK = 4096  # rows per kernel call; Ctrl-C takes effect between two calls
 
@@ -87,8 +88,8 @@ DISTRIBUTIONS: dict[str, Distribution] = {
 
 def distribution(name: str) -> Distribution:
     """A distribution by name; an unknown name raises InputError, which suggests the nearest."""
-    if name not in DISTRIBUTIONS:
-        raise unknown("distribution", name, DISTRIBUTIONS)
+    if not isinstance(name, str) or name not in DISTRIBUTIONS:  # any other type is unknown, too
+        raise unknown("distribution", str(name), DISTRIBUTIONS)
     return DISTRIBUTIONS[name]
 
 
@@ -106,12 +107,12 @@ def sample(
 
     By default the stream has the name of the distribution. A request that cannot be met raises InputError.
     """
-    world = world or World()
-    spec = distribution(name).spec
+    world = World() if world is None else world
+    check_world(world)
     check_request(name, n_facts, world)
-    check_rows(n, start)
+    check_rows(n, start, seed, stream)
     check_memory(n, n_facts)
-    stream = name if stream is None else stream
+    spec, stream = distribution(name).spec, name if stream is None else stream
     tokens = np.empty((n, n_facts * FACT_LENGTH), dtype=np.uint8)
     structures = np.empty((n, world.max_mixture), dtype=np.int16)
     assignment = np.empty((n, world.n_variables), dtype=np.int8)
@@ -139,9 +140,10 @@ def batches(
     start: int = 0,
 ) -> Iterator[Sequences]:
     """The rows of `sample`, one batch at a time: n rows, or endlessly. Only one batch is in memory."""
+    check_number("batch_size", batch_size)
     if batch_size < 1:
         raise InputError(f"a batch needs at least 1 sequence, not {batch_size}")
-    check_rows(n or 0, start)
+    check_rows(0 if n is None else n, start, seed, stream)
     end = None if n is None else start + n
     for begin in count(start, batch_size):
         size = batch_size if end is None else min(batch_size, end - begin)
@@ -165,9 +167,21 @@ def world_arrays(world: World) -> WorldArrays:
     )
 
 
-def check_rows(n: int, start: int) -> None:
+def check_rows(n: int, start: int, seed: int = 0, stream: str | None = None) -> None:
+    """Raise InputError for rows that cannot be asked for, whatever the distribution."""
+    for kind, value, name in (
+        (int, n, "n"),
+        (int, start, "start"),
+        (int, seed, "seed"),
+        (str | None, stream, "stream"),
+    ):
+        argument(kind, value, name)
     if n < 0 or start < 0:
         raise InputError(f"n and start are counts of rows, not {min(n, start)}")
+    if start >= 2**63:  # rows are numbered by 64-bit integers
+        raise InputError(f"start is too large: {shortened(start)}")
+    if abs(seed) >= 2**512:
+        raise InputError(f"seed is too large: {shortened(seed)}")
 
 
 def check_memory(n: int, n_facts: int) -> None:
@@ -183,6 +197,7 @@ def check_memory(n: int, n_facts: int) -> None:
 def check_request(name: str, n_facts: int, world: World) -> None:
     """Raise InputError, with the reason, for a request that can never be met."""
     wanted = distribution(name)
+    check_number("n_facts", n_facts)
     if n_facts < wanted.min_facts:
         raise InputError(f"{name} needs at least {wanted.min_facts} facts, the query included; asked for {n_facts}")
     check_memory(1, n_facts)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from icalgebra.compilation import njit
 from icalgebra.language.vocabulary import ANSWER, COMMA, EQUALS, FACT_LENGTH, LEFT, RIGHT
 from icalgebra.randomness import GOLDEN, LOW_32, mix
 

@@ -1,4 +1,4 @@
-"""Kernels: two sequences about one group that share all variables but one. counterfactuals.py has the named specs.
+"""Kernels: two sequences about one group that share all variables but a few. counterfactuals.py has the named specs.
 
 The helpers are inlined by numba, for the reason given in sampler.py.
 """
@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from icalgebra.compilation import njit
 from icalgebra.data.packed_facts import packed, write_tokens
 from icalgebra.data.required_facts import cancel_facts, fill_with_required, line_facts
 from icalgebra.data.sampler import max_attempts
@@ -29,6 +29,7 @@ class PairSpec(NamedTuple):
     swap: int
     facts: int = ROW_AND_COLUMN
     identity: int = 0  # whether queries and targets may be identity facts
+    n_own: int = 1  # variables of each sequence that the other does not have
 
 
 @njit(cache=True, nogil=True)
@@ -79,40 +80,45 @@ def draw_pair(state, world, spec, fitting, variable_of, facts, required):
 
 @njit(cache=True, inline="always")
 def draw_queries(state, world, spec, s, x, y, variable_of, queries):
-    """Draw elements, variables and query of source and base; returns the target and whether no rule is broken."""
-    order, identity = world.orders[s], world.identities[s]
-    pool = np.arange(world.n_variables)  # shuffled: order − 1 shared variables, the source's own, the base's own
-    partial_shuffle(state, pool, order + 1)
+    """Draw elements, variables and query of source and base; returns the first target and whether no rule is broken."""
+    order, identity, n_own = world.orders[s], world.identities[s], spec.n_own
+    pool = np.arange(world.n_variables)  # shuffled: order − n_own shared variables, the source's own, the base's own
+    partial_shuffle(state, pool, order + n_own)
     met = True
     for side in range(2):
         x[side], y[side] = below(state, order), below(state, order)
-        answer, own = world.tables[s, x[side], y[side]], pool[order - 1 + side]
-        # The sequence that gives its cancellation set must rule out all shared variables, so its answer is its own one.
+        begin = order - n_own + side * n_own
+        answer, own = world.tables[s, x[side], y[side]], pool[begin : begin + n_own]
+        # The sequence that gives its cancellation set must rule out all shared variables: its answer is one of its own.
         answer_is_own = side == (BASE if spec.swap == SWAP_CLOSURE else SOURCE)
-        met &= assign_elements(state, world, s, pool[: order - 1], own, answer, answer_is_own, variable_of[side])
+        met &= assign_elements(state, world, s, pool[: order - n_own], own, answer, answer_is_own, variable_of[side])
         met &= spec.identity or (x[side] != identity and y[side] != identity)
         queries[side] = packed(variable_of[side, x[side]], variable_of[side, y[side]], variable_of[side, answer])
-    target = pool[order - 1 if spec.swap == SWAP_CLOSURE else order]
-    is_operand = target == variable_of[BASE, x[BASE]] or target == variable_of[BASE, y[BASE]]
-    return target, met & (spec.identity or not is_operand)
+    begin = order - n_own if spec.swap == SWAP_CLOSURE else order
+    is_operand = False
+    for target in pool[begin : begin + n_own]:
+        is_operand |= target == variable_of[BASE, x[BASE]] or target == variable_of[BASE, y[BASE]]
+    return pool[begin], met & (spec.identity or not is_operand)
 
 
 @njit(cache=True, inline="always")
 def assign_elements(state, world, s, shared, own, answer, answer_is_own, variable_of):
-    """Assign the elements to the shared variables and one own; returns False where that breaks a rule.
+    """Assign the elements to the shared variables and the own ones; returns False where that breaks a rule.
 
-    The answer must have the own variable, or must not; the identity must not have the reserved one.
+    The answer must have an own variable, or must not; the identity must not have the reserved one.
     """
-    variable_of[:-1] = shared
-    variable_of[-1] = own
+    variable_of[: len(shared)] = shared
+    variable_of[len(shared) :] = own
     partial_shuffle(state, variable_of, len(variable_of))
     if answer_is_own:
         for element in range(len(variable_of)):  # a swap of two values keeps the assignment uniform
-            if variable_of[element] == own:
+            if variable_of[element] == own[0]:
                 variable_of[element], variable_of[answer] = variable_of[answer], variable_of[element]
                 break
-    identity = world.identities[s]
-    return (variable_of[answer] == own) == answer_is_own and (identity < 0 or variable_of[identity] != world.reserved)
+    identity, is_own = world.identities[s], False
+    for variable in own:
+        is_own |= variable_of[answer] == variable
+    return is_own == answer_is_own and (identity < 0 or variable_of[identity] != world.reserved)
 
 
 @njit(cache=True, inline="always")

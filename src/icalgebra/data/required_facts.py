@@ -7,8 +7,8 @@ The query asks for x·y in structure s; variable_of[e] is the variable of its el
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from icalgebra.compilation import njit
 from icalgebra.data.packed_facts import draw_from, packed
 from icalgebra.randomness import below, partial_shuffle
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from icalgebra.compilation import njit
 from icalgebra.data.packed_facts import (
     answer_of,
     draw_from,

@@ -14,12 +14,16 @@ from icalgebra.oracle.explanations import (
     Impossibility,
     explain_entailed,
     explain_impossible,
+    likely_query,
     remaining_mixtures,
 )
 from icalgebra.oracle.loss_floor import slot_floors
 from icalgebra.oracle.posteriors import (
     Ceiling,
     ClassifiedQueries,
+    Posterior,
+    Query,
+    catalogue_predictor,
     ceiling_hits,
     classify_by_facts,
     classify_queries,
@@ -27,6 +31,7 @@ from icalgebra.oracle.posteriors import (
     oracle_predictor,
     posterior,
     posterior_by_facts,
+    ranked,
 )
 
 __all__ = [
@@ -34,15 +39,20 @@ __all__ = [
     "ClassifiedQueries",
     "Entailment",
     "Impossibility",
+    "Posterior",
+    "Query",
+    "catalogue_predictor",
     "ceiling_hits",
     "classify_by_facts",
     "classify_queries",
     "credit",
     "explain_entailed",
     "explain_impossible",
+    "likely_query",
     "oracle_predictor",
     "posterior",
     "posterior_by_facts",
+    "ranked",
     "remaining_mixtures",
     "slot_floors",
 ]

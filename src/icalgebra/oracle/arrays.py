@@ -28,6 +28,7 @@ Multiset = tuple[int, ...]
 class OracleArrays(NamedTuple):
     orders: np.ndarray  # [S]
     identities: np.ndarray  # [S], −1 where there is none
+    equal: np.ndarray  # [S] the first structure with the same table, often the structure itself: counted once
     tables: np.ndarray  # [S, largest, largest]
     first: np.ndarray  # [S, how, a, b]: the first element that follows from a and b, or −1; for `how` see above
     following: np.ndarray  # [S, how, a, e]: the next one after e, or −1
@@ -102,9 +103,11 @@ def oracle_arrays(world: World) -> OracleArrays:
         ]
     )
     tables, first, following = _solution_tables(world)
+    pool_tables = [(s.identity, s.table.shape, s.table.tobytes()) for s in pool]
     return OracleArrays(
         orders=orders,
         identities=identities,
+        equal=np.array([pool_tables.index(table) for table in pool_tables]),
         tables=tables,
         first=first,
         following=following,

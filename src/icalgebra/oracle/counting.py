@@ -15,12 +15,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from icalgebra.compilation import njit
+from icalgebra.oracle.budget import MAX_BYTES, Budget, exhausted, spend
 from icalgebra.oracle.embeddings import bit, element_at, embed, has, make_plan
 
 MAX_COMPONENTS = 14  # besides the query's; the work grows as 3 to the power of their number
-MAX_REST = 1 << 21  # multisets times sets of components: bounds the memory of `rest`
 
 
 class Components(NamedTuple):
@@ -37,13 +37,27 @@ class Workspace(NamedTuple):
     by_image: np.ndarray  # [2^largest]
     by_image_label: np.ndarray  # [2^largest, N + 1]
     by_image_element: np.ndarray  # [2^largest, largest]
+    budget: Budget
 
 
 @njit(cache=True)
-def make_workspace(arrays):
+def make_workspace(arrays, limits):
     largest = arrays.orders.max()
     images = 1 << largest
-    return Workspace(np.zeros(images), np.zeros((images, arrays.n_variables + 1)), np.zeros((images, largest)))
+    return Workspace(
+        np.zeros(images),
+        np.zeros((images, arrays.n_variables + 1)),
+        np.zeros((images, largest)),
+        Budget(limits, np.zeros(2, np.int64)),
+    )
+
+
+@njit(cache=True)
+def clear(workspace):
+    """Zero the tables again after a query that was given up."""
+    workspace.by_image[:] = 0
+    workspace.by_image_label[:] = 0
+    workspace.by_image_element[:] = 0
 
 
 @njit(cache=True)
@@ -75,8 +89,13 @@ def find_components(facts, query_variables):
 
 @njit(cache=True)
 def countable(arrays, components):
+    """Whether the tables of counts have a bearable size."""
     n = len(components.others)
-    return n <= MAX_COMPONENTS and len(arrays.last) << n <= MAX_REST
+    if n > MAX_COMPONENTS:
+        return False
+    rest = len(arrays.last) * (arrays.max_structures + 1)
+    query_in = (arrays.n_variables + 1) * len(arrays.orders) * 2
+    return (rest + query_in) << n <= MAX_BYTES // 8
 
 
 @njit(cache=True)
@@ -88,11 +107,17 @@ def count(arrays, workspace, facts, components, query):
     query_in = np.zeros((arrays.n_variables + 1, n_structures, n_sets, 2))
     others_in = np.zeros((n_structures, n_sets, 2))
     for s in range(n_structures):
-        embedded = [embed(arrays, s, plan) for plan in plans]
+        equal = arrays.equal[s]
+        if equal < s:
+            others_in[s], query_in[:, s] = others_in[equal], query_in[:, equal]
+            continue
+        embedded = [embed(arrays, workspace.budget, s, plan) for plan in plans]
+        if exhausted(workspace.budget):
+            break
         joint = joint_histograms(workspace, embedded)
         count_others(arrays, s, joint, others_in[s])
         place_query(arrays, workspace, s, components, query, plans, embedded, joint, query_in)
-    return query_in, count_rest(arrays, others_in)
+    return query_in, count_rest(arrays, workspace.budget, others_in)
 
 
 # --- the components besides the query's -------------------------------------------------------------------------------
@@ -116,6 +141,8 @@ def convolve_disjoint(workspace, images_a, counts_a, images_b, counts_b):
     table = workspace.by_image
     joint, n = np.empty(min(len(images_a) * len(images_b), len(table)), np.uint64), 0
     for i in range(len(images_a)):
+        if spend(workspace.budget, len(images_b)):
+            break
         for j in range(len(images_b)):
             if images_a[i] & images_b[j]:
                 continue
@@ -124,7 +151,8 @@ def convolve_disjoint(workspace, images_a, counts_a, images_b, counts_b):
                 joint[n] = image
                 n += 1
             table[np.int64(image)] += counts_a[i] * counts_b[j]
-    return joint[:n], take_counts(table, joint, n)
+    spend(workspace.budget, 0, n)
+    return joint[:n].copy(), take_counts(table, joint, n)
 
 
 @njit(cache=True)
@@ -144,6 +172,8 @@ def joint_histograms(workspace, embedded):
     for last in range(len(embedded) - 1):  # sets are numbered as bit sets, so those without `last` are all there
         images, counts = image_histogram(workspace, embedded[1 + last][0])
         for without in range(1 << last):
+            if exhausted(workspace.budget):
+                return joint
             before = joint[without]
             joint.append(convolve_disjoint(workspace, before[0], before[1], images, counts))
     return joint
@@ -164,7 +194,7 @@ def identity_seen(identity, image):
 
 
 @njit(cache=True)
-def count_rest(arrays, others_in):
+def count_rest(arrays, budget, others_in):
     """rest[m, B, u]: each multiset from the one that lacks its last structure."""
     n_sets = others_in.shape[1]
     rest = np.zeros((len(arrays.last), n_sets, arrays.max_structures + 1))
@@ -175,6 +205,8 @@ def count_rest(arrays, others_in):
         for inside in range(n_sets):
             for v in range(2):
                 if others_in[s, inside, v] > 0:
+                    if spend(budget, n_sets):
+                        return rest
                     add_structure(before, rest[m], inside, 1 - v, others_in[s, inside, v])
     return rest
 
@@ -232,6 +264,8 @@ def place_query_on(arrays, workspace, s, outside, products, plans, embedded, oth
     touched = np.empty(min(len(outside) * len(images), len(table)), np.uint64)
     n = 0
     for i in range(len(outside)):
+        if spend(workspace.budget, len(images)):
+            return
         amount = workspace.by_image_element[np.int64(outside[i]), products[i]]
         for j in range(len(images)):
             if has(images[j], products[i]) and not images[j] & outside[i]:
@@ -278,7 +312,12 @@ def add_with_others(arrays, workspace, s, images, joint, contained, query_in):
     """
     table = workspace.by_image_label
     beside = np.empty((len(joint), 2))
+    n_beside = 0
+    for others in range(len(joint)):
+        n_beside += len(joint[others][0])
     for image in images:
+        if spend(workspace.budget, n_beside + len(joint)):
+            return
         count_beside(arrays, s, image, joint, contained, beside)
         row = table[np.int64(image)]
         for label in range(len(row)):

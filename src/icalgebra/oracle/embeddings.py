@@ -10,9 +10,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from icalgebra.compilation import njit
 from icalgebra.oracle.arrays import FREE, LEFT_DIVISION, PRODUCT, RIGHT_DIVISION
+from icalgebra.oracle.budget import spend
+
+CHARGED = 4096  # steps that are charged to the budget at once
 
 
 class Plan(NamedTuple):
@@ -141,8 +144,9 @@ def checks_hold(table, checks, begin, end, element):
 
 
 @njit(cache=True)
-def embed(arrays, s, plan):
+def embed(arrays, budget, s, plan):
     """Every embedding of a component into structure s: its image (a bit set) and its elements, four bits per step.
+    Only some of them, where the budget is exhausted.
 
     A depth-first search without recursion: `step` is the depth, and `chosen` the element to try there, −1 where no
     element is left. The oracle spends most of its time in this loop. It is one function that reads plain arrays, since
@@ -159,10 +163,17 @@ def embed(arrays, s, plan):
     # element[i] is the element of step i; image[i] and embedding[i] are those of the steps before i
     element, image, embedding = np.zeros(n, np.int64), np.zeros(n + 1, np.uint64), np.zeros(n + 1, np.uint64)
     step, chosen = 0, 0
+    done = 0
     while True:
+        done += 1
+        if done == CHARGED:
+            done = 0
+            if spend(budget, CHARGED):
+                return images[:n_found], embeddings[:n_found]
         if chosen < 0:
             step -= 1
             if step < 0:
+                spend(budget, done)
                 return images[:n_found], embeddings[:n_found]
         else:
             element[step] = chosen
@@ -175,6 +186,8 @@ def embed(arrays, s, plan):
                     chosen = np.int64(first[steps[step, 0], element[steps[step, 1]], element[steps[step, 2]]])
                     continue
                 if n_found == len(images):
+                    if spend(budget, 0, n_found):
+                        return images[:n_found], embeddings[:n_found]
                     images, embeddings = doubled(images), doubled(embeddings)
                 images[n_found], embeddings[n_found] = image[n], embedding[n]
                 n_found += 1

@@ -9,8 +9,9 @@ import numpy as np
 from icalgebra.language.vocabulary import ANSWER, FACT_LENGTH
 from icalgebra.language.world import World
 from icalgebra.oracle.arrays import multisets, oracle_arrays
-from icalgebra.oracle.posteriors import Query, classify_queries, query_mode, split_query
+from icalgebra.oracle.posteriors import Query, classify_queries, kind_names, query_mode, split_query
 from icalgebra.oracle.rows import multiset_log_weights
+from icalgebra.oracle.threads import parallel_rows
 
 
 @dataclass(frozen=True)
@@ -32,14 +33,22 @@ class Impossibility:
     advice: str
 
 
+def likely_query(text: str) -> Query:
+    """How the last query of a text was probably drawn: train where it or its reverse occurs in the context."""
+    *context, last = text[1:].split(",")
+    return "train" if any(fact[:2] in (last[:2], last[1::-1]) for fact in context) else "holdout"
+
+
 def remaining_mixtures(
     tokens: np.ndarray, world: World, query: Query = "holdout"
 ) -> list[tuple[tuple[str, ...], float]]:
     """The multisets of structures that are still possible, with their posteriors, likeliest first; for one prompt."""
     facts, queries = split_query(tokens, world)
     found = list(multisets(world))
-    log_weights = np.empty(len(found))
-    multiset_log_weights(oracle_arrays(world), facts[0], queries[0], query_mode(query), log_weights)
+    rows, kinds = np.empty((1, len(found))), np.empty(1, dtype=np.int64)
+    parallel_rows(multiset_log_weights, kinds, oracle_arrays(world), facts, queries, query_mode(query), rows, kinds)
+    kind_names(kinds)  # raises where the context cannot be counted
+    log_weights = rows[0]
     if not np.isfinite(log_weights).any():
         return []
     weights = np.exp(log_weights - log_weights.max())

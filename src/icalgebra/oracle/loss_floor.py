@@ -20,6 +20,7 @@ from icalgebra.oracle.arrays import oracle_arrays
 from icalgebra.oracle.posteriors import kind_names
 from icalgebra.oracle.rows import slot_log_probabilities
 from icalgebra.oracle.threads import parallel_rows
+from icalgebra.records import argument
 
 if TYPE_CHECKING:
     from jaxtyping import Float64
@@ -30,15 +31,14 @@ def slot_floors(tokens: np.ndarray, world: World) -> Float64[np.ndarray, "n k 3"
 
     From the first fact that the world cannot produce, the floor is infinite.
     """
-    tokens = np.atleast_2d(np.asarray(tokens))
+    tokens = argument(World, world, "world").vocabulary.rows(tokens)
     if tokens.shape[1] % FACT_LENGTH:
         raise InputError("loss floors need whole sequences; the last fact lacks its answer")
-    world.vocabulary.check(tokens)
     facts = np.ascontiguousarray(facts_of(tokens), dtype=np.int64)
     log_left, log_pair, log_answer = np.empty((3, *facts.shape[:2]))
     kinds = np.empty(facts.shape[:2], dtype=np.int64)
     arrays = oracle_arrays(world)
-    parallel_rows(slot_log_probabilities, len(facts), arrays, facts, log_left, log_pair, log_answer, kinds)
+    parallel_rows(slot_log_probabilities, kinds, arrays, facts, log_left, log_pair, log_answer, kinds)
     kind_names(kinds)  # raises where a context cannot be counted
     with np.errstate(invalid="ignore"):
         log_fact = log_pair + log_answer

@@ -8,8 +8,9 @@ that long contexts do not underflow.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from icalgebra.compilation import njit
+from icalgebra.oracle.budget import spend
 from icalgebra.oracle.embeddings import bit, has, popcount
 
 TRAIN, HOLDOUT = range(2)
@@ -104,7 +105,7 @@ def weight_elsewhere(arrays, rest, weights, s, outside, seen, n_seen, v):
 
 
 @njit(cache=True)
-def label_weights(arrays, query_in, rest, weights, seen):
+def label_weights(arrays, budget, query_in, rest, weights, seen):
     """The weight of every answer; entry N is that of any one variable that is neither seen nor reserved."""
     n_labels, n_structures, n_sets, _ = query_in.shape
     n_seen, found = popcount(seen), np.zeros(n_labels)
@@ -115,6 +116,8 @@ def label_weights(arrays, query_in, rest, weights, seen):
             for inside in range(n_sets):
                 for v in range(2):
                     if query_in[label, s, inside, v] > 0:
+                        if spend(budget, len(weights)):
+                            return found
                         found[label] += query_in[label, s, inside, v] * weight_elsewhere(
                             arrays, rest, weights, s, n_sets - 1 - inside, seen_with, n_seen + new, v
                         )

@@ -5,14 +5,22 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from icalgebra.experiments import Experiment
-from icalgebra.results import Result
+from icalgebra.experiments.shared.readings import ABSENT
+from icalgebra.results import NotMeasuredError, Result
 
 
 def drawings(experiment: Experiment, result: Result) -> dict[str, Markup]:
-    """By the name of the drawing function, whose docstring becomes the text for screen readers."""
+    """By the name of the drawing function, whose docstring becomes the text for screen readers.
+
+    'not measured' where the result lacks what a figure shows.
+    """
     from icalgebra.plotting import svg  # here, so that matplotlib is loaded only to draw
 
-    return {
-        draw.__name__: Markup(svg(draw(result), f"{experiment.title} {draw.__doc__} Model: {result.model}."))
-        for draw in experiment.figures
-    }
+    found = {}
+    for draw in experiment.figures:
+        try:
+            words = f"{experiment.title} {draw.__doc__} Model: {result.model}."
+            found[draw.__name__] = Markup(svg(draw(result), words))
+        except NotMeasuredError:
+            found[draw.__name__] = ABSENT
+    return found

@@ -2,6 +2,7 @@
 
 findings_behaviour.py     what models and mechanisms answer
 findings_mechanisms.py    what is inside the models
+findings_circuits.py      what circuits on minimal pairs add to that
 findings_training.py      how models learn
 """
 
@@ -13,6 +14,7 @@ from typing import TypeVar
 
 from icalgebra.experiments.shared.readings import NotMeasuredError
 from icalgebra.report import findings_behaviour as behaviour
+from icalgebra.report import findings_circuits as circuits
 from icalgebra.report import findings_mechanisms as mechanisms
 from icalgebra.report import findings_training as training
 from icalgebra.report.evidence import Evidence
@@ -28,11 +30,13 @@ class Findings:
     beyond_mechanisms: behaviour.BeyondMechanisms | None
     published_coverage: behaviour.PublishedCoverage | None
     semigroups: behaviour.Semigroups | None
+    evaluation_law: behaviour.EvaluationLaw | None
     copying: mechanisms.Copying | None
     identity: mechanisms.Identity | None
     sets: mechanisms.Sets | None
     probes: mechanisms.Probes | None
     token_read: mechanisms.TokenRead | None
+    demotion: circuits.SharedDemotion | None
     skill_order: training.SkillOrder | None
     narrow_models: training.NarrowModels | None
     mixing: training.Mixing | None
@@ -45,11 +49,13 @@ def read_findings(evidence: Evidence) -> Findings:
         beyond_mechanisms=_if_measured(behaviour.read_beyond_mechanisms, evidence),
         published_coverage=_if_measured(behaviour.read_published_coverage, evidence),
         semigroups=_if_measured(behaviour.read_semigroups, evidence),
+        evaluation_law=_if_measured(behaviour.read_evaluation_law, evidence),
         copying=_if_measured(mechanisms.read_copying, evidence),
         identity=_if_measured(mechanisms.read_identity, evidence),
         sets=_if_measured(mechanisms.read_sets, evidence),
         probes=_if_measured(mechanisms.read_probes, evidence),
         token_read=_if_measured(mechanisms.read_token_read, evidence),
+        demotion=_if_measured(circuits.read_demotion, evidence),
         skill_order=_if_measured(training.read_skill_order, evidence),
         narrow_models=_if_measured(training.read_narrow_models, evidence),
         mixing=_if_measured(training.read_mixing, evidence),

@@ -155,3 +155,30 @@ def read_semigroups(evidence: Evidence) -> Semigroups | None:
 def _on_semigroups(model: str, values: Values) -> OnSemigroups:
     accuracy = values.numbers(f"holdout.{{}}.k{SEMIGROUP_FACTS}", ("semigroup", "groups"))
     return OnSemigroups(model, accuracy["semigroup"], accuracy["groups"])
+
+
+@dataclass(frozen=True)
+class Fall:
+    """How far C3 falls from its published peak to the end: by our law, and with the reserved variable as identity."""
+
+    model: str
+    ours: Number
+    reserved: Number
+    falls_by_law: bool
+
+
+@dataclass(frozen=True)
+class EvaluationLaw:
+    models: list[Fall]
+    some_fall: bool
+
+
+def read_evaluation_law(evidence: Evidence) -> EvaluationLaw | None:
+    models = evidence.each("released_evaluation", _fall)
+    return EvaluationLaw(models, any(model.falls_by_law for model in models)) if models else None
+
+
+def _fall(model: str, values: Values) -> Fall:
+    ours = values.number("C3.holdout.fall", "points")
+    reserved = values.number("C3.holdout_reserved_identity.fall", "points")
+    return Fall(model, ours, reserved, falls_by_law=reserved.low > 0 and ours.low <= 0)

@@ -8,6 +8,14 @@ from typing import Literal
 from icalgebra.experiments.shared import released
 from icalgebra.experiments.shared.readings import Number, Shown, Stated, Values, stated
 from icalgebra.report.evidence import Evidence, Span
+from icalgebra.report.findings_circuits import (
+    Blocked,
+    Elsewhere,
+    OneHead,
+    read_blocked,
+    read_copying_heads,
+    read_elsewhere,
+)
 
 NO_COPYING_HEAD = 0.2  # a head with a smaller indirect effect is not called a copying head
 SEVERAL_RUNS = 3  # fewer do not show how much runs differ
@@ -45,6 +53,8 @@ class Copying:
     published_second: Stated
     models: list[TwoHeads]
     runs: CopyingRuns | None
+    heads: list[OneHead]  # on pairs that differ in the copied fact alone
+    one_head: bool  # in every model that was measured so
 
 
 def read_copying(evidence: Evidence) -> Copying | None:
@@ -54,6 +64,7 @@ def read_copying(evidence: Evidence) -> Copying | None:
             model, values.number("aie.copy.first", ""), values.optional("aie.copy.second", "")
         ),
     )
+    heads = read_copying_heads(evidence)
     if not models:
         return None
     return Copying(
@@ -61,6 +72,8 @@ def read_copying(evidence: Evidence) -> Copying | None:
         published_second=stated("K1.copy_second"),
         models=models,
         runs=_copying_runs(evidence),
+        heads=heads,
+        one_head=bool(heads) and all(head.alone for head in heads),
     )
 
 
@@ -191,11 +204,13 @@ class Sets:
     models: list[Exchanged]
     title: Literal["both", "closure only", "models differ", "in part"]
     best_layers: list[BestLayer]
+    elsewhere: list[Elsewhere]
+    both_exchanged: bool  # behind the last attention, in every model that was measured there
 
 
 def read_sets(evidence: Evidence) -> Sets | None:
     top_logits = evidence.each("closure", lambda model, values: TopLogits(model, values.number("topk")))
-    models = evidence.each("subspaces", _exchanged)
+    models, elsewhere = evidence.each("subspaces", _exchanged), read_elsewhere(evidence)
     if not top_logits or not models:
         return None
     swept = [
@@ -208,6 +223,8 @@ def read_sets(evidence: Evidence) -> Sets | None:
         models=models,
         title=_what_is_exchanged(models),
         best_layers=[_best_layer(model, evidence.of("subspaces", model)) for model in swept],
+        elsewhere=elsewhere,
+        both_exchanged=bool(elsewhere) and all(item.both_exchanged for item in elsewhere),
     )
 
 
@@ -296,6 +313,7 @@ class TokenRead:
     copying: list[CopyingHead]  # of models that have a copying head
     cancellation: list[CancellationHead]
     published_attention: Stated
+    blocked: list[Blocked]
 
 
 def read_token_read(evidence: Evidence) -> TokenRead | None:
@@ -313,6 +331,7 @@ def read_token_read(evidence: Evidence) -> TokenRead | None:
         ],
         cancellation=[_cancellation_head(model, evidence.of("cancellation", model)) for model in measured],
         published_attention=stated("L5.left"),
+        blocked=read_blocked(evidence),
     )
 
 

@@ -123,6 +123,7 @@ class Page:
     """What page.html.jinja uses."""
 
     version: str
+    explorer: bool  # whether the explorer's page lies beside this one
     sections: list[Section]
     judged: list[JudgedClaim]
     families: dict[str, dict[str, Counter[str]]]
@@ -164,6 +165,7 @@ def build_report(
     evidence = Evidence(store.for_findings(incomplete))
     page = Page(
         version=__version__,
+        explorer=(out / "explorer.html").is_file(),
         sections=sections,
         judged=by_claim(judged),
         families=families(judged),
@@ -234,7 +236,10 @@ def _together(environment: Environment, experiment: Experiment, results: list[Re
     """The comparison of several models, where the experiment has a template for it."""
     if len(results) < 2 or not (experiment.folder / "together.html.jinja").is_file():
         return Markup("")
-    reading = experiment.part("reading").read_together([Values(result) for result in results])
+    try:
+        reading = experiment.part("reading").read_together([Values(result) for result in results])
+    except NotMeasuredError:
+        return Markup("")
     return _words(environment, experiment, "together", r=reading)
 
 

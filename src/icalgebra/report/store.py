@@ -9,10 +9,10 @@ from pathlib import Path
 from markupsafe import Markup
 
 from icalgebra.claims import Claim, Verdict
-from icalgebra.experiments import EXPERIMENTS
+from icalgebra.experiments import EXPERIMENTS, read_checked
 from icalgebra.experiments.shared.readings import written
 from icalgebra.language.world import is_papers_world
-from icalgebra.results import Result, read_results, result_path
+from icalgebra.results import Result, result_path, result_paths
 from icalgebra.statistics import Estimate
 
 SEED = "-seed"  # in the names of committed runs that differ in their seed: shown only in tables of several models
@@ -150,4 +150,4 @@ def _fresh(folder: Path, written: Collection[Path] | None) -> list[Stored]:
 
 
 def _read(folder: Path) -> list[Result]:
-    return read_results(folder, EXPERIMENTS)
+    return [read_checked(path) for path in result_paths(folder, EXPERIMENTS)]

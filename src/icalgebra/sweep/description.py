@@ -21,18 +21,26 @@ import json
 import tomllib
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from icalgebra.atomic_files import read_text
-from icalgebra.errors import InputError, unknown
+from icalgebra.errors import InputError, shortened, unknown
+from icalgebra.records import read
 from icalgebra.sweep.manifest import Changes, Entry, distinct, read_manifest
 from icalgebra.train.config import TrainConfig
 from icalgebra.train.presets import preset
 
-KEYS: dict[str, type] = {
-    "preset": str, "config": str, "seeds": list, "fixed": dict, "grid": dict, "runs": list, "evaluate": dict,
-}  # fmt: skip
-KINDS: dict[type, str] = {str: "text", list: "a list", dict: "a table of fields"}
+
+class Description(TypedDict, total=False):
+    preset: str
+    config: str
+    seeds: list[int]
+    fixed: dict[str, Any]
+    grid: dict[str, list[Any]]
+    runs: list[dict[str, Any]]
+    evaluate: dict[str, dict[str, Any]]
+
+
 READERS = {".toml": tomllib.loads, ".json": json.loads}
 
 
@@ -73,17 +81,10 @@ def _parsed(path: Path, text: str) -> Any:
 def _check(description: Any) -> None:
     if not isinstance(description, dict):
         raise InputError("expected an object with preset, grid, …")
-    for key, value in description.items():
-        if key not in KEYS:
-            raise unknown("key", key, KEYS)
-        _expect(key, value, KEYS[key])
-    for run in description.get("runs", []):
-        _expect("an item of runs", run, dict)
-
-
-def _expect(what: str, value: Any, kind: type) -> None:
-    if not isinstance(value, kind):
-        raise InputError(f"{what} must be {KINDS[kind]}, not {value!r}")
+    for key in description:
+        if key not in Description.__annotations__:
+            raise unknown("key", key, Description.__annotations__)
+    read(Description, description, "the description")
 
 
 def _base(description: Changes, beside: Path) -> TrainConfig:
@@ -96,8 +97,6 @@ def _base(description: Changes, beside: Path) -> TrainConfig:
 
 def _grid(description: Changes) -> list[tuple[Changes, None]]:
     grid = _without_seed(description.get("grid", {}))
-    for field, values in grid.items():
-        _expect(f"grid.{field}", values, list)
     if not grid and description.get("runs"):
         return []
     return [(dict(zip(grid, values)), None) for values in product(*grid.values())]
@@ -113,7 +112,7 @@ def _runs(description: Changes) -> list[tuple[Changes, list[int] | None]]:
 
 def _seeds(seeds: Any) -> list[int]:
     if not isinstance(seeds, list) or not seeds or any(type(seed) is not int for seed in seeds):
-        raise InputError(f"seeds must be a list of integers, not {seeds!r}")
+        raise InputError(f"seeds must be a list of integers, not {shortened(seeds)}")
     return seeds
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import torch
 
-from icalgebra.errors import InputError, RunError
+from icalgebra.errors import InputError, reason
 from icalgebra.sweep.manifest import Entry
 from icalgebra.sweep.task import run_entry
 
@@ -79,8 +79,11 @@ def _work(entry: Entry, folder: Path, device: str | None, slots: int) -> None:
     torch.set_num_threads(max(1, torch.get_num_threads() // slots))
     try:
         run_entry(entry, folder, device)
-    except (InputError, RunError) as error:
-        sys.exit(f"icalgebra: {error}")
+    except Exception as error:
+        known = reason(error)
+        if known is None:
+            raise
+        sys.exit(f"icalgebra: {known[0]}")
 
 
 def _exit_with_parent() -> None:

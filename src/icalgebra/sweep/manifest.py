@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from icalgebra.atomic_files import write_text
-from icalgebra.errors import InputError, unknown
+from icalgebra.errors import InputError, shortened, unknown
 from icalgebra.language.world import WORLD_FIELDS, current_names
+from icalgebra.records import argument
 from icalgebra.train.config import RENAMED, TrainConfig
 
 MANIFEST = "manifest.jsonl"
@@ -63,6 +64,7 @@ class Entry:
     def from_dict(values: Any) -> Entry:
         if not isinstance(values, dict) or set(values) != set(LINE):
             raise InputError(f"expected an object with {', '.join(LINE)}")
+        argument(str, values["name"], "name")
         entry = Entry(TrainConfig.from_dict(values["config"]), values["evaluate"], values["name"])
         if entry.id != values["id"]:
             raise InputError(
@@ -74,7 +76,7 @@ class Entry:
 def current_evaluations(evaluate: Any) -> dict[str, Changes]:
     """The additional evaluations of a run, with their fields under the current names."""
     if not isinstance(evaluate, dict) or not all(isinstance(changes, dict) for changes in evaluate.values()):
-        raise InputError(f"evaluate must be a table of tables of fields, not {evaluate!r}")
+        raise InputError(f"evaluate must be a table of tables of fields, not {shortened(evaluate)}")
     return {name: current_names(changes, RENAMED) for name, changes in evaluate.items()}
 
 

@@ -5,12 +5,12 @@ A sweep's table contains them all, so the table alone is enough to continue a sw
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
-from icalgebra.atomic_files import write_json
-from icalgebra.errors import InputError
+from icalgebra.atomic_files import read_json, write_json
+from icalgebra.errors import InputError, one_line
+from icalgebra.records import Count, read
 from icalgebra.statistics import Estimate, proportion
 from icalgebra.sweep.manifest import Entry, current_evaluations
 from icalgebra.train.distributed import device_name
@@ -19,11 +19,49 @@ from icalgebra.train.loop import Record, TrainResult
 from icalgebra.train.run import RunFolder
 
 DONE = "done.json"
+REASON = "failed.txt"  # why the last attempt at a run failed, in one line
 TARGETS = (0.9, 0.99)
 FIELDS = ("id", "config", "evaluate", "step", "logits", "final", "steps_to", "course", "evaluations", "clock")
 
 Outcome = dict[str, Any]
 Estimates = dict[str, Estimate]
+
+
+class FinalValue(TypedDict):
+    """An accuracy with its interval, or a mean."""
+
+    value: float
+    low: NotRequired[float]
+    high: NotRequired[float]
+    n: Count
+
+
+class Course(TypedDict):
+    """(step, value) through training."""
+
+    holdout: list[tuple[float, float]]
+    loss: list[tuple[float, float]]
+
+
+class OutcomeClock(TypedDict):
+    seconds: NotRequired[float]
+    training_seconds: float
+    device: NotRequired[str]
+
+
+class PlainOutcome(TypedDict):
+    """done.json; the rows of a table have the same fields. Outcomes of earlier versions lack step and logits."""
+
+    id: NotRequired[str]
+    config: dict[str, Any]
+    evaluate: NotRequired[dict[str, dict[str, Any]]]
+    step: NotRequired[Count]
+    logits: NotRequired[str]
+    final: dict[str, FinalValue]
+    steps_to: dict[str, Count | None]
+    course: Course
+    evaluations: dict[str, dict[str, FinalValue]]
+    clock: OutcomeClock
 
 
 def write_outcome(entry: Entry, folder: Path, result: TrainResult, evaluations: dict[str, Estimates]) -> None:
@@ -50,12 +88,24 @@ def _clock(result: TrainResult) -> dict[str, Any]:
 
 
 def finished(entry: Entry, folder: Path) -> Outcome | None:
-    """The contents of done.json if it exists and is about this config and these evaluations."""
-    try:
-        outcome = json.loads((folder / DONE).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    """The contents of done.json if it exists, is sound, and is about this config and these evaluations."""
+    path = folder / DONE
+    if not path.exists():
         return None
-    return outcome if isinstance(outcome, dict) and _is_about(outcome, entry) else None
+    try:
+        outcome = read_json(path)
+        read(PlainOutcome, outcome, path)
+    except InputError:  # then the run is not done: it ends again from its last checkpoint, at once
+        return None
+    return outcome if _is_about(outcome, entry) else None
+
+
+def failure(folder: Path) -> str | None:
+    """Why the last attempt at a run failed; None where it did not, or could not say."""
+    try:
+        return one_line((folder / REASON).read_text(encoding="utf-8", errors="replace").strip()) or None
+    except OSError:
+        return None
 
 
 def adopt(entry: Entry, row: Outcome, folder: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from icalgebra.sweep.manifest import Entry
-from icalgebra.sweep.outcome import finished
+from icalgebra.sweep.outcome import failure, finished
 
 TICK = 0.25  # seconds between two checks of the workers
 
@@ -55,7 +55,8 @@ def run_sweep(
             watch(status)
             for entry, complaint in workers.ended(TICK) if status.running else ():
                 status.running.remove(entry)
-                _settle(status, entry, finished(entry, entry.folder(out)) is not None, complaint, retries)
+                folder = entry.folder(out)
+                _settle(status, entry, finished(entry, folder) is not None, failure(folder) or complaint, retries)
         watch(status)
     finally:
         workers.stop()

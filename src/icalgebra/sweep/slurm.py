@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from pathlib import Path
 
 from icalgebra.errors import InputError
 
+SAFE_PATH = re.compile(r"[\w./+@:=,~-]+")  # #SBATCH lines know no quoting, and % stands for numbers of the job
 SCRIPT = """\
 #!/bin/bash
 #SBATCH --job-name={job}
@@ -26,8 +28,8 @@ def slurm_script(manifest: Path, n: int, device: str | None, retries: int, at_on
     """The text of the script. The manifest lies in the sweep's folder, which must have a folder slurm for the logs."""
     manifest = manifest.absolute()
     out = manifest.parent
-    if any(c.isspace() for c in str(out)):
-        raise InputError(f"Slurm allows no spaces in the path of a log; choose another folder than {out}")
+    if not SAFE_PATH.fullmatch(str(out)):
+        raise InputError(f"Slurm has no quotes for the path of a log: choose a folder without spaces, not {out}")
     arguments = [sys.executable, "-m", "icalgebra", "sweep", str(manifest), "--out", str(out)]
     run = [*arguments, "--retries", str(retries), *(["--device", device] if device else [])]
     return SCRIPT.format(

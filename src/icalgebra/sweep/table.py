@@ -4,32 +4,46 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from icalgebra.atomic_files import read_json, write_json
-from icalgebra.errors import InputError
+from icalgebra.records import read
 from icalgebra.results import Curve
 from icalgebra.statistics import proportion
 from icalgebra.sweep.manifest import Entry, varying_fields
-from icalgebra.sweep.outcome import adopt, course, finished
+from icalgebra.sweep.outcome import PlainOutcome, adopt, course, failure, finished
 from icalgebra.train.run import RunFolder
 
 TABLE = "table.json"
-ROW = ("id", "name", "config", "done")
-OUTCOME = ("final", "steps_to", "course", "evaluations", "clock")  # what the row of a finished run has in addition
+
+
+class PlainRow(TypedDict):
+    """A row of table.json; that of a finished run has the fields of its outcome in addition."""
+
+    id: str
+    name: str
+    config: dict[str, Any]
+    done: bool
+    failed: NotRequired[str]
+
+
+class PlainTable(TypedDict):
+    sweep: str
+    runs: list[PlainRow]
 
 
 def sweep_table(entries: list[Entry], out: Path) -> list[dict[str, Any]]:
-    """One row per run, in the manifest's order; a run that is not done has no values yet."""
+    """One row per run, in the manifest's order; a run that is not done has no values, but the reason if it failed."""
     fields = varying_fields(entries)
-    return [_row(entry, fields, finished(entry, entry.folder(out))) for entry in entries]
+    return [_row(entry, fields, entry.folder(out)) for entry in entries]
 
 
-def _row(entry: Entry, fields: list[str], outcome: dict[str, Any] | None) -> dict[str, Any]:
+def _row(entry: Entry, fields: list[str], folder: Path) -> dict[str, Any]:
+    outcome, failed = finished(entry, folder), failure(folder)
     config = entry.config.to_dict()
     row = {"id": entry.id, "name": entry.name, "varies": {field: config[field] for field in fields}, "config": config}
     if outcome is None:
-        return {**row, "done": False}
+        return {**row, "done": False, **({"failed": failed} if failed else {})}
     # An outcome of an earlier version may lack fields or use former names: config and evaluate come from the entry.
     return {**row, "done": True, **outcome, "config": config, "evaluate": entry.evaluate}
 
@@ -44,13 +58,10 @@ def read_table(path: Path) -> dict[str, Any]:
     """A sweep's table.json, or the one in its folder."""
     path = path / TABLE if path.is_dir() else path
     table = read_json(path)
-    rows = table.get("runs") if isinstance(table, dict) and "sweep" in table else None
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise InputError(f"{path} is not the table of a sweep")
-    for number, row in enumerate(rows, start=1):
-        missing = [key for key in (*ROW, *(OUTCOME if row.get("done") else ())) if key not in row]
-        if missing:
-            raise InputError(f"{path} is not the table of a sweep: its run {number} has no {', '.join(missing)}")
+    read(PlainTable, table, f"{path} is not the table of a sweep")
+    for number, row in enumerate(table["runs"]):
+        if row["done"]:
+            read(PlainOutcome, row, f"{path} is not the table of a sweep: runs[{number}]")
     return table
 
 

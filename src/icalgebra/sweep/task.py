@@ -6,13 +6,14 @@ import fcntl
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from icalgebra.errors import InputError
+from icalgebra.atomic_files import write_text
+from icalgebra.errors import InputError, one_line, reason
 from icalgebra.statistics import Estimate
 from icalgebra.sweep.manifest import Entry
-from icalgebra.sweep.outcome import finished, write_outcome
+from icalgebra.sweep.outcome import REASON, finished, write_outcome
 from icalgebra.train.config import TrainConfig
 from icalgebra.train.evaluation import Evaluations
 from icalgebra.train.loop import TrainResult, train
@@ -26,11 +27,25 @@ def run_entry(entry: Entry, folder: Path, device: str | None = None) -> None:
 
     A second caller waits for the first: a run has one writer, even if a worker of an earlier sweep is still alive.
     """
-    with held(folder):
+    with held(folder), explained(folder):
         if finished(entry, folder) is None:
             result = _trained(entry.config, folder, device)
             evaluations = {name: _evaluated(result, config) for name, config in entry.evaluation_configs.items()}
             write_outcome(entry, folder, result, evaluations)
+
+
+@contextmanager
+def explained(folder: Path) -> Iterator[None]:
+    """A run that cannot go on leaves the reason in its folder, for the sweep's table; one that was killed cannot."""
+    (folder / REASON).unlink(missing_ok=True)
+    try:
+        yield
+    except Exception as error:
+        known = reason(error)
+        line = known[0] if known else one_line(f"{type(error).__name__}: {error}; its log has the traceback")
+        with suppress(OSError, InputError):  # on a full disk the reason is only in the log
+            write_text(folder / REASON, line + "\n")
+        raise
 
 
 @contextmanager

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass, fields, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_type_hints
 
+from icalgebra.algebra.structures import Structure
 from icalgebra.atomic_files import read_json
-from icalgebra.errors import InputError, unknown
+from icalgebra.errors import InputError, shortened, unknown
 from icalgebra.language.vocabulary import FACT_LENGTH
 from icalgebra.language.world import RENAMED as RENAMED_IN_WORLD
 from icalgebra.language.world import WORLD_FIELDS, MixtureRule, World, current_names, option
 from icalgebra.model.transformer import ModelConfig
+from icalgebra.records import argument
 
 # Former name -> field: run folders, checkpoints and sweeps of earlier versions still have the former names.
 RENAMED = {**RENAMED_IN_WORLD, "ladder": "log_checkpoints", "keep": "keep_checkpoints"}
@@ -36,7 +37,7 @@ class TrainConfig:
     """World, model, data, optimisation and measurement of one run; fields are the options of `icalgebra train`."""
 
     # the world
-    structures: tuple[str, ...] = world_option("structures")
+    structures: tuple[str, ...] = world_option("structures")  # a Structure is kept as its name with the table
     n_variables: int = world_option("n_variables")
     p_mix: float = world_option("p_mix")
     d2: bool = world_option("d2")
@@ -89,9 +90,9 @@ class TrainConfig:
     )
 
     def __post_init__(self) -> None:
-        hints = get_type_hints(TrainConfig)
-        for item in fields(self):
-            object.__setattr__(self, item.name, _checked(item.name, getattr(self, item.name), hints[item.name]))
+        object.__setattr__(self, "structures", _written_out(self.structures))
+        for name, kind in _field_types().items():
+            object.__setattr__(self, name, argument(kind, getattr(self, name), name))
         for least, names in MINIMUM.items():
             for name in names.split():
                 if getattr(self, name) < least:
@@ -141,7 +142,7 @@ class TrainConfig:
     def from_dict(values: Any) -> TrainConfig:
         """From plain values that this version or an earlier one saved; missing fields take their defaults."""
         if not isinstance(values, dict):
-            raise InputError(f"a config must be an object of fields, not {values!r}")
+            raise InputError(f"a config must be an object of fields, not {shortened(values)}")
         known, values = [item.name for item in fields(TrainConfig)], current_names(values, RENAMED)
         for name in values:
             if name not in known:
@@ -158,7 +159,19 @@ class TrainConfig:
     @staticmethod
     def load(path: Path) -> TrainConfig:
         """From a JSON file of fields; missing fields take their defaults."""
-        return TrainConfig.from_dict(read_json(path))
+        plain = read_json(path)
+        try:
+            return TrainConfig.from_dict(plain)
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from error
+
+
+def _written_out(structures: Any) -> Any:
+    """Names stay; a Structure becomes the name that contains its table, which config.json can hold."""
+    items = (structures,) if isinstance(structures, str | Structure) else structures
+    if not isinstance(items, list | tuple):
+        return items
+    return tuple(item.written_out if isinstance(item, Structure) else item for item in items)
 
 
 def log_spaced(last: int, n: int) -> list[int]:
@@ -170,18 +183,7 @@ def log_spaced(last: int, n: int) -> list[int]:
     return found
 
 
-def _checked(name: str, value: Any, kind: Any) -> Any:
-    """The value as its field's type. An int may stand for a float and a list for a tuple; nothing else is converted."""
-    if get_origin(kind) is Literal:
-        if value not in get_args(kind):
-            raise unknown(name, str(value), get_args(kind))
-        return value
-    if get_origin(kind) is tuple and isinstance(value, list | tuple):
-        return tuple(_checked(name, item, get_args(kind)[0]) for item in value)
-    if kind is float and type(value) is int:
-        return float(value)
-    if kind is float and type(value) is float and not math.isfinite(value):
-        raise InputError(f"{name} must be a finite number, not {value}")
-    if type(value) is not kind:
-        raise InputError(f"{name} must be of type {getattr(kind, '__name__', kind)}, not {value!r}")
-    return value
+@lru_cache(maxsize=1)
+def _field_types() -> dict[str, Any]:
+    hints = get_type_hints(TrainConfig)
+    return {item.name: hints[item.name] for item in fields(TrainConfig)}

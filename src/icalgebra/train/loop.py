@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import math
-import sys
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from icalgebra.errors import InputError, RunError
+from icalgebra.errors import InputError, RunError, warn
 from icalgebra.model.transformer import Transformer
 from icalgebra.train.config import TrainConfig
 from icalgebra.train.data import training_batches
 from icalgebra.train.distributed import Ranks, joined_ranks
 from icalgebra.train.evaluation import Evaluations
 from icalgebra.train.float8 import use_float8
+from icalgebra.train.metrics import Record
 from icalgebra.train.optimisers import Optimisers
 from icalgebra.train.progress import live_progress
 from icalgebra.train.run import RunFolder
@@ -27,7 +27,6 @@ from icalgebra.train.schedule import lr_scale
 from icalgebra.train.step import TrainStep, autocast
 from icalgebra.train.trackers import check_installed, tracker
 
-Record = dict[str, Any]
 Callback = Callable[[Record, Transformer], bool | None]
 
 
@@ -62,7 +61,8 @@ def train(
         config = run.config if run else config
         assert config is not None
         tracked = run.path if run and ranks.leads else None
-        with live_progress(config, progress and ranks.leads) as show, tracker(config, tracked) as track:
+        lock = run.locked() if run and ranks.leads else nullcontext()
+        with lock, live_progress(config, progress and ranks.leads) as show, tracker(config, tracked) as track:
             trainer = Trainer(config, chosen, ranks, run)
             trainer.listeners = [show, track]
             return trainer.train(callback or (lambda record, model: False))
@@ -188,14 +188,13 @@ class Trainer:
         """Restore weights, optimisers, step and metrics from the newest intact checkpoint."""
         found, complaints = run.newest()
         for complaint in complaints if self.ranks.leads else ():
-            print(f"icalgebra: {complaint}; resuming from {found.path if found else 'the start'}", file=sys.stderr)
+            warn(f"{complaint}; resuming from {found.path.name if found else 'the start'}")
         if found is not None:
             self.model.load_state_dict(found.weights)
             self.optimisers.restore(found.trainer)
             self.step = found.step
         if self.ranks.leads:
-            run.truncate_after(self.step)
-            self._remember(run.records())
+            self._remember(run.truncate_after(self.step, found.records if found else None))
 
     def _remember(self, records: list[Record]) -> None:
         """Restore the time spent so far and the last evaluation."""

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import json
+import fcntl
 import os
 import shutil
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from icalgebra.atomic_files import sync_folder, write_json, write_text
-from icalgebra.errors import InputError, RunError
+from icalgebra.errors import InputError, RunError, warn
 from icalgebra.model.checkpoints import (
-    MANIFEST,
     Checkpoint,
     by_step,
     newest_checkpoint,
+    read_manifest,
     remove_checkpoint,
     write_checkpoint,
 )
 from icalgebra.model.transformer import Transformer
 from icalgebra.train.config import TrainConfig
+from icalgebra.train.metrics import Record, check_complete, count_until, finite, line_of, read_metrics
 from icalgebra.train.optimisers import Optimisers
 
+LOCK = ".lock"
 LEFTOVERS = (".part", ".gone")  # a checkpoint half written or half removed when the process was killed
 
 
@@ -34,6 +34,7 @@ class RunFolder:
     def __init__(self, path: Path, config: TrainConfig) -> None:
         self.path, self.config = path, config
         self.metrics, self.checkpoints = path / "metrics.jsonl", path / "checkpoints"
+        self.n_records: int | None = None  # lines of metrics.jsonl; None: not counted yet
 
     @staticmethod
     def create(path: Path, config: TrainConfig) -> RunFolder:
@@ -66,10 +67,25 @@ class RunFolder:
         there = (path / "config.json").is_file() and TrainConfig.load(path / "config.json") == config
         if not there or config.steps in by_step(run.checkpoints):
             return
-        print(f"icalgebra: {path} was interrupted; starting over", file=sys.stderr)
+        warn(f"{path} was interrupted; starting over")
         shutil.rmtree(run.checkpoints, ignore_errors=True)
         run.metrics.unlink(missing_ok=True)
         (path / "config.json").unlink()  # last: until then the folder is still recognised as this run
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """One writer at a time: two processes that resume the same run would write over each other's checkpoints. The
+        system releases the lock if the process dies."""
+        try:
+            lock = open(self.path / LOCK, "a", encoding="utf-8")  # noqa: SIM115 (closed below)
+        except OSError as error:
+            raise InputError(f"cannot write to {self.path}: {error.strerror}") from error
+        with lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise InputError(f"{self.path} is being trained by another process; wait for it, or stop it") from error
+            yield
 
     def newest(self) -> tuple[Checkpoint | None, list[str]]:
         """The newest intact checkpoint of this run (None: it has none yet), and complaints about newer ones."""
@@ -78,29 +94,36 @@ class RunFolder:
             raise InputError(f"{'; '.join(complaints)}; no intact checkpoint is left to resume from")
         return found, complaints
 
-    def records(self) -> list[dict[str, Any]]:
-        """The lines of metrics.jsonl up to the first incomplete one."""
-        whole = []
-        for line in self.metrics.read_text(encoding="utf-8").split("\n")[:-1]:
-            try:
-                whole.append(json.loads(line))
-            except ValueError:
-                break
-        return whole
+    def records(self) -> list[Record]:
+        """The sound records of metrics.jsonl; a warning names damaged lines."""
+        return read_metrics(self.metrics)
 
-    def truncate_after(self, step: int) -> None:
-        """Drop the records after `step`: the resumed run will write them again."""
-        kept = [json.dumps(record) + "\n" for record in self.records() if record["step"] <= step]
+    def truncate_after(self, step: int, expected: int | None = None) -> list[Record]:
+        """Drop the records after `step`, which the resumed run will write again, and return the others.
+
+        expected: how many there were when the checkpoint of this step was written. Where some are lost, a warning says
+        so, and the run goes on with the sound ones.
+        """
+        records = self.records() if self.metrics.exists() else []
+        check_complete(self.metrics, records, step, expected)
+        kept = records[: count_until(records, step)]
         with _disk_errors(self.metrics):
-            write_text(self.metrics, "".join(kept))
+            write_text(self.metrics, "".join(map(line_of, kept)))
+        self.n_records = len(kept)
+        return kept
 
-    def append(self, record: dict[str, Any]) -> None:
+    def append(self, record: Record) -> None:
+        line = line_of(finite(record))
         with _disk_errors(self.metrics), open(self.metrics, "a", encoding="utf-8") as stream:
-            stream.write(json.dumps(record, allow_nan=False) + "\n")
+            stream.write(line)
+        if self.n_records is not None:
+            self.n_records += 1
 
     def save(self, step: int, model: Transformer, optimisers: Optimisers, score: float | None) -> None:
         """Write a checkpoint after `step` steps, then remove those that the config does not keep."""
         self._flush_metrics()
+        if self.n_records is None:
+            self.n_records = len(self.records())
         write_checkpoint(
             self.checkpoints / f"step_{step:06d}",
             model,
@@ -108,6 +131,7 @@ class RunFolder:
             trainer=optimisers.state_tensors(),
             step=step,
             score=score,
+            records=self.n_records,
         )
         for folder in self._unkept():
             remove_checkpoint(folder)
@@ -137,7 +161,7 @@ def _disk_errors(path: Path) -> Iterator[None]:
 def _score(folder: Path) -> float:
     """A checkpoint without a score, or one that cannot be read, is never the best."""
     try:
-        score = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["score"]
-    except (OSError, ValueError, KeyError, TypeError):
+        score = read_manifest(folder).score
+    except InputError:
         return -1.0
-    return -1.0 if score is None else float(score)
+    return -1.0 if score is None else score
