@@ -15,7 +15,7 @@ from helpers import message_of
 from icalgebra.claims import Claim
 from icalgebra.cli.main import main
 from icalgebra.errors import InputError
-from icalgebra.experiments import EXPERIMENTS, load_claims
+from icalgebra.experiments import EXPERIMENTS, load_claims, read_checked
 from icalgebra.experiments.coverage.measure import run
 from icalgebra.experiments.running import run_experiment
 from icalgebra.experiments.shared.readings import ABSENT, written
@@ -292,7 +292,7 @@ def test_a_malformed_result_gives_a_one_line_error(tmp_path: Path, change: dict,
     path = write_result(tmp_path, with_parts())
     path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
     with pytest.raises(InputError) as caught:
-        read_result(path)
+        read_checked(path)
     assert str(path) in message_of(caught.value)
     assert told in message_of(caught.value)
 
