@@ -90,7 +90,7 @@ def test_a_share_of_one_is_the_distribution_itself() -> None:
 
 @pytest.mark.parametrize("broken_off", [2, 5, 10])
 def test_a_resumed_run_of_mixed_lengths_is_the_uninterrupted_run(tmp_path: Path, broken_off: int) -> None:
-    config = MIXED.with_changes(once_share=0.5)
+    config = MIXED.with_changes(once_share=0.5, n_layers=4, n_loops=2)
     whole = train(config, tmp_path / "whole", device="cpu")
 
     def interrupt(record: dict, model: torch.nn.Module) -> None:

@@ -49,8 +49,9 @@ class TrainConfig:
     reserved: str = world_option("reserved")
     mixture_rule: MixtureRule = world_option("mixture_rule")  # noqa: RUF009 (the name stands for a Literal)
     # the model
-    n_layers: int = option(4, "number of blocks")
-    n_heads: int = option(8, "heads per block")
+    n_layers: int = option(4, "number of layers")
+    n_loops: int = option(1, "passes over the same weights: n_layers / n_loops blocks have weights of their own")
+    n_heads: int = option(8, "heads per layer")
     d_model: int = option(1024, "width of the residual stream")
     d_mlp: int = option(0, "width of the MLPs' hidden layer; 0: four times d_model")
     rope_base: float = option(1e4, "RoPE base frequency")
@@ -137,7 +138,8 @@ class TrainConfig:
 
     @cached_property
     def model(self) -> ModelConfig:
-        return ModelConfig(self.n_layers, self.n_heads, self.d_model, self.d_mlp, self.n_variables, self.rope_base)
+        shape = (self.n_layers, self.n_heads, self.d_model, self.d_mlp, self.n_variables, self.rope_base)
+        return ModelConfig(*shape, n_loops=self.n_loops)
 
     @cached_property
     def world(self) -> World:
