@@ -2,7 +2,8 @@
 
     .venv/bin/python scripts/lock_requirements.py
 
-Run it on Linux on x86_64 with CPython 3.11, after a change of pyproject.toml or constraints.txt. pip chooses the versions.
+Run it on Linux on x86_64 with CPython 3.11, after a change of pyproject.toml or constraints.txt. pip chooses the
+versions.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 LEFT_OUT = ("icalgebra", "torch")  # the project itself; torch's build differs by machine
 HEADER = """\
-# Every package of `make` with the SHA-256 of its file, for Linux on x86_64 with CPython 3.11: make LOCKED=1 installs from it.
+# Every package of `make` with the SHA-256 of its file, for Linux on x86_64 with CPython 3.11:
+# make LOCKED=1 installs from it.
 # torch is not in it: its build differs by machine (CPU or CUDA), so constraints.txt pins its version alone.
 # Written by scripts/lock_requirements.py.
 """
