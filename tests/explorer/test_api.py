@@ -215,7 +215,6 @@ requests = st.fixed_dictionaries(
 )
 
 
-@pytest.mark.skip(reason="known defect: a body with NaN or Infinity is answered with an error of the server")
 @settings(max_examples=25)
 @given(part=st.sampled_from(["sequence", "inside", "reliance", "training", "pair", "sample"]), body=requests | anything)
 def test_nothing_that_is_sent_makes_it_fail(client, part, body):

@@ -52,7 +52,6 @@ def type_text(watched, text: str) -> None:
     watched.ready()
 
 
-@pytest.mark.skip(reason="known defect: one request of the page is answered with 422")
 def test_every_panel_of_one_sequence(watched):
     page = watched.page
     watched.open()
@@ -91,7 +90,6 @@ def test_every_panel_of_one_sequence(watched):
     watched.ready()
 
 
-@pytest.mark.skip(reason="known defect: one request of the page is answered with 422")
 def test_the_training_panel_has_a_slider(watched):
     watched.open()
     watched.page.select_option("#model", "short")

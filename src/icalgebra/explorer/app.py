@@ -10,6 +10,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from starlette.exceptions import HTTPException
 
 from icalgebra.errors import InputError
 from icalgebra.explorer import contract as c
@@ -59,6 +60,10 @@ def make_app(library: Library) -> FastAPI:
     def bad_request(request: Request, error: RequestValidationError) -> JSONResponse:
         return JSONResponse({"error": _sentence(error)}, 422)
 
+    @app.exception_handler(HTTPException)
+    def refused(request: Request, error: HTTPException) -> JSONResponse:
+        return JSONResponse({"error": str(error.detail)}, error.status_code)
+
     return app
 
 
@@ -83,5 +88,7 @@ def _lines(first: c.Reliance, rest: Iterator[c.Reliance]) -> Iterator[str]:
 
 def _sentence(error: RequestValidationError) -> str:
     first = error.errors()[0]
+    if first["type"] == "json_invalid":
+        return "the request is not JSON"
     place = ".".join(str(part) for part in first["loc"][1:]) or "the request"
     return f"{place}: {first['msg'][0].lower()}{first['msg'][1:]}"

@@ -86,6 +86,15 @@ class ModelInfo:
 
 
 @dataclass(frozen=True)
+class Example:
+    """A prepared sequence and what it shows. state: the fields of the page's state (static/state.js) that it sets."""
+
+    title: str
+    story: str
+    state: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Start:
     """What the page needs first. distributions: name -> what it is."""
 
@@ -94,6 +103,7 @@ class Start:
     runs: list[str]
     distributions: dict[str, str]
     max_facts: int
+    examples: list[Example]
 
 
 @dataclass(frozen=True)
@@ -246,8 +256,21 @@ class Patched:
 
 
 @dataclass(frozen=True)
+class Skill:
+    """An accuracy that the run measured while it trained."""
+
+    name: str
+    label: str
+    steps: list[int]
+    values: Shares
+
+
+@dataclass(frozen=True)
 class Training:
-    """The answers of each checkpoint, and the oracle's."""
+    """The answers of each checkpoint, and the oracle's.
+
+    closure: the variables that the query's facts link. learned: by checkpoint, the skills that it has.
+    """
 
     run: str
     text: str
@@ -256,3 +279,6 @@ class Training:
     probabilities: list[Shares]
     posterior: Shares
     kind: str
+    closure: str
+    skills: list[Skill]
+    learned: list[list[str]]
