@@ -19,6 +19,7 @@ from icalgebra.explorer.access import Access
 from icalgebra.explorer.inside import reliance_steps
 from icalgebra.explorer.models import Library
 from icalgebra.explorer.page import content_security, read_static, served_page
+from icalgebra.explorer.prepared import prepared
 
 TYPES = {"js": "text/javascript", "css": "text/css"}
 
@@ -43,6 +44,14 @@ def make_app(library: Library) -> FastAPI:
     def start() -> Response:
         return _json(parts.start(library))
 
+    made: list[c.Example] = []  # on first demand: sampling them takes longer than showing the page
+
+    @app.get("/api/examples")
+    def examples() -> JSONResponse:
+        if not made:
+            made[:] = prepared(library)
+        return JSONResponse([asdict(example) for example in made])
+
     for name, (request, answer) in parts.PARTS.items():
         app.post(f"/api/{name}")(_endpoint(library, request, answer))
 
@@ -62,7 +71,8 @@ def make_app(library: Library) -> FastAPI:
 
     @app.exception_handler(HTTPException)
     def refused(request: Request, error: HTTPException) -> JSONResponse:
-        return JSONResponse({"error": str(error.detail)}, error.status_code)
+        words = "the request cannot be read" if error.status_code == 400 else str(error.detail)
+        return JSONResponse({"error": words}, error.status_code)
 
     return app
 
@@ -90,5 +100,5 @@ def _sentence(error: RequestValidationError) -> str:
     first = error.errors()[0]
     if first["type"] == "json_invalid":
         return "the request is not JSON"
-    place = ".".join(str(part) for part in first["loc"][1:]) or "the request"
-    return f"{place}: {first['msg'][0].lower()}{first['msg'][1:]}"
+    place = " ".join(".".join(str(part) for part in first["loc"][1:]).split()) or "the request"
+    return f"{place[-60:]}: {first['msg'][0].lower()}{first['msg'][1:]}"

@@ -1,5 +1,6 @@
 """The JSON that page and server exchange. The static export holds the same answers, so the page reads both alike.
 
+    GET  /api/start     Start;  GET /api/examples    a list of Example
     POST /api/<part>    request -> answer
     sample      SampleRequest    -> Sampled
     sequence    SequenceRequest  -> SequenceAnswer   (panels sequence, tables and answers)
@@ -103,7 +104,6 @@ class Start:
     runs: list[str]
     distributions: dict[str, str]
     max_facts: int
-    examples: list[Example]
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from icalgebra.explorer import contract as c
 from icalgebra.explorer import parts
 from icalgebra.explorer.models import Library
 from icalgebra.explorer.page import single_page
+from icalgebra.explorer.prepared import prepared
 
 
 def export_page(library: Library) -> str:
@@ -17,8 +18,12 @@ def export_page(library: Library) -> str:
 
 def export_data(library: Library) -> dict[str, Any]:
     """What a server would answer at the start, and about every prepared sequence, in the same form."""
-    start = parts.start(library)
-    return {"start": asdict(start), "parts": [_parts(library, example.state) for example in start.examples]}
+    examples = prepared(library)
+    return {
+        "start": asdict(parts.start(library)),
+        "examples": [asdict(example) for example in examples],
+        "parts": [_parts(library, example.state) for example in examples],
+    }
 
 
 def _parts(library: Library, state: dict[str, Any]) -> dict[str, Any]:

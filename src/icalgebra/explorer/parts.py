@@ -12,7 +12,6 @@ from icalgebra.explorer.inside import ablation, inside, reliance_steps
 from icalgebra.explorer.limits import MAX_FACTS
 from icalgebra.explorer.models import Library
 from icalgebra.explorer.pairs import pair_answer, patched
-from icalgebra.explorer.prepared import prepared
 from icalgebra.explorer.sequence import sampled, sequence_answer
 from icalgebra.explorer.training import training
 
@@ -24,7 +23,6 @@ def start(library: Library) -> c.Start:
         runs=list(library.runs),
         distributions={name: found.summary for name, found in DISTRIBUTIONS.items()},
         max_facts=MAX_FACTS,
-        examples=prepared(library),
     )
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
+from icalgebra.errors import InputError
 from icalgebra.explorer.contract import Drawn, Example
 from icalgebra.explorer.models import Known, Library
 from icalgebra.explorer.sequence import draw
@@ -63,22 +65,31 @@ PHASES = Plan(
     "identity", 20, 2,
 )  # fmt: skip
 PAIR_FACTS, PAIR_SEED = 30, 0
+CHOSEN_FOR = "small"  # the stories say what this model does
 
 
 def prepared(library: Library) -> list[Example]:
     """All of them for the first model; the phases of training for the first run, where there is one."""
     known = next(iter(library.models.values()))
-    found = [*(_example(plan, known) for plan in PLANS if _is_in(plan, known)), _minimal_pair(known)]
+    found = [*_possible(PLANS, known), _minimal_pair(known)]
+    if known.name != CHOSEN_FOR:
+        found = [replace(example, story=f"(Chosen for {CHOSEN_FOR}.) {example.story}") for example in found]
     for run in list(library.runs)[:1]:
         phases = _example(PHASES, library.known(run))
         found.append(Example(phases.title, phases.story, {**phases.state, "run": run}))
     return found
 
 
+def _possible(plans: Sequence[Plan], known: Known) -> Iterator[Example]:
+    """Those that the model's world can have."""
+    for plan in plans:
+        with suppress(InputError):
+            yield _example(plan, known)
+
+
 def _example(plan: Plan, known: Known) -> Example:
-    drawn = Drawn(
-        distribution=plan.distribution, n_facts=plan.n_facts, seed=plan.seed, structures=plan.structures
-    )  # fmt: skip
+    how = {"distribution": plan.distribution, "n_facts": plan.n_facts, "seed": plan.seed, "structures": plan.structures}
+    drawn = Drawn(**how)
     text = plan.edit(draw(known, drawn).prompt)
     return Example(plan.title, plan.story, {"model": known.name, "text": text, "drawn": drawn.model_dump()})
 
