@@ -60,9 +60,10 @@ PLANS = (
 )  # fmt: skip
 PHASES = Plan(
     "phases of training",
-    "A very small model in a world of C3 and C4, at log-spaced moments of its training. Move the slider: first it "
-    "guesses, then it learns which letters can be the answer at all (closure), then to copy, and last to reason.",
-    "identity", 20, 2,
+    "A very small model in a world of C3 and C4, at log-spaced moments of its training. Move the slider. First it "
+    "guesses among all letters; then it knows which can be the answer at all (closure); then it copies; and only then "
+    "it rules out what row and column already hold (cancel), which this query needs.",
+    "cancel", 20, 6,
 )  # fmt: skip
 PAIR_FACTS, PAIR_SEED = 30, 0
 CHOSEN_FOR = "small"  # the stories say what this model does
