@@ -14,6 +14,7 @@ import numpy as np
 
 from icalgebra.errors import InputError
 from icalgebra.language.world import World
+from icalgebra.oracle.symmetry import orbits
 
 MAX_MULTISETS = 5000
 MAX_ORDER = 16  # an embedding is packed into 64 bits, four per element
@@ -32,6 +33,8 @@ class OracleArrays(NamedTuple):
     tables: np.ndarray  # [S, largest, largest]
     first: np.ndarray  # [S, how, a, b]: the first element that follows from a and b, or −1; for `how` see above
     following: np.ndarray  # [S, how, a, e]: the next one after e, or −1
+    free_choices: np.ndarray  # [S, 1 + largest] bit sets: elements to try first; and second, after each first one
+    orbit_sizes: np.ndarray  # [S, 1 + largest, largest] how many elements each of these stands for
     last: np.ndarray  # [M] the last structure of the multiset
     without: np.ndarray  # [M, S] the multiset with one structure removed, or −1
     copies: np.ndarray  # [M, S] how often each structure occurs
@@ -103,6 +106,7 @@ def oracle_arrays(world: World) -> OracleArrays:
         ]
     )
     tables, first, following = _solution_tables(world)
+    free_choices, orbit_sizes = _symmetries(world)
     pool_tables = [(s.identity, s.table.shape, s.table.tobytes()) for s in pool]
     return OracleArrays(
         orders=orders,
@@ -111,6 +115,8 @@ def oracle_arrays(world: World) -> OracleArrays:
         tables=tables,
         first=first,
         following=following,
+        free_choices=free_choices,
+        orbit_sizes=orbit_sizes,
         last=np.array([multiset[-1] if multiset else -1 for multiset in found]),
         without=without,
         copies=copies,
@@ -150,3 +156,15 @@ def _solution_tables(world: World) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
                 following[s, RIGHT_DIVISION, y, x] = first[s, RIGHT_DIVISION, y, z]
                 first[s, LEFT_DIVISION, x, z], first[s, RIGHT_DIVISION, y, z] = y, x
     return tables, first, following
+
+
+def _symmetries(world: World) -> tuple[np.ndarray, np.ndarray]:
+    """free_choices and orbit_sizes of OracleArrays."""
+    largest = max(s.order for s in world.pool)
+    choices = np.zeros((len(world.pool), 1 + largest), dtype=np.uint64)
+    sizes = np.zeros((len(world.pool), 1 + largest, largest), dtype=np.uint64)
+    for s, structure in enumerate(world.pool):
+        n, found = structure.order, orbits(structure.table)
+        choices[s, 0], choices[s, 1 : 1 + n] = found.first, found.second
+        sizes[s, 0, :n], sizes[s, 1 : 1 + n, :n] = found.first_size, found.second_size
+    return choices, sizes
