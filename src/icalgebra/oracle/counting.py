@@ -180,30 +180,26 @@ def identity_seen(identity, image):
 
 @njit(cache=True)
 def count_rest(arrays, budget, others_in):
-    """rest[m, B, u]: each multiset from the one that lacks its last structure."""
-    n_sets = others_in.shape[1]
-    rest = np.zeros((len(arrays.last), n_sets, arrays.max_structures + 1))
+    """rest[m, B, u]: each multiset from the one that lacks its last structure, with the components `inside` in that."""
+    n_sets, n_unseen = others_in.shape[1], arrays.max_structures + 1
+    rest = np.zeros((len(arrays.last), n_sets, n_unseen))
     rest[0, 0, 0] = 1
     for m in range(1, len(arrays.last)):
         s = arrays.last[m]
-        before = arrays.without[m, s]
+        before, done = arrays.without[m, s], 0
         for inside in range(n_sets):
             for v in range(2):
-                if others_in[s, inside, v] > 0:
-                    if spend(budget, n_sets):
-                        return rest
-                    add_structure(rest, before, m, inside, 1 - v, others_in[s, inside, v])
+                ways, unseen = others_in[s, inside, v], 1 - v
+                if ways == 0:
+                    continue
+                done += n_sets
+                for outside in range(n_sets):
+                    if not outside & inside:
+                        for u in range(n_unseen - unseen):
+                            rest[m, outside | inside, u + unseen] += ways * rest[before, outside, u]
+        if spend(budget, done):
+            return rest
     return rest
-
-
-@njit(cache=True)
-def add_structure(rest, before, after, inside, unseen, count):
-    """One more structure, with the components `inside` in it and its identity unseen or not."""
-    for outside in range(rest.shape[1]):
-        if outside & inside:
-            continue
-        for u in range(rest.shape[2] - unseen):
-            rest[after, outside | inside, u + unseen] += count * rest[before, outside, u]
 
 
 # --- the query component ----------------------------------------------------------------------------------------------

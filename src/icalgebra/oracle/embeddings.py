@@ -130,14 +130,6 @@ def most_constraining(facts, waiting, n_waiting, known, variables):
     return best
 
 
-@njit(cache=True, inline="always")
-def checks_hold(table, checks, begin, end, element):
-    i = begin
-    while i < end and table[element[checks[i, 0]], element[checks[i, 1]]] == element[checks[i, 2]]:
-        i += 1
-    return i == end
-
-
 @njit(cache=True)
 def second_free_step(plan):
     """The second step that is branched on (the first is step 0), or the number of steps."""
@@ -156,8 +148,8 @@ def embed(arrays, budget, s, plan, up_to_symmetry):
     how many each stands for. Otherwise it is 1.
 
     A depth-first search without recursion: `step` is the depth, and `chosen` the element to try there, −1 where no
-    element is left. The oracle spends most of its time in this loop. It is one function that reads plain arrays, since
-    passing tuples of arrays to helpers costs more than the work itself.
+    element is left. The oracle spends most of its time in this loop. It is one function that reads plain arrays: a
+    helper would count references to every array it is given, inlined or not, and that costs more than the work itself.
     """
     n, order = len(plan.variable), arrays.orders[s]
     if n > order:
@@ -195,7 +187,12 @@ def embed(arrays, budget, s, plan, up_to_symmetry):
         else:
             element[step] = chosen
             fits = not has(image[step], chosen) and not (step == reserved_step and chosen == identity)
-            if fits and checks_hold(table, checks, check_end[step], check_end[step + 1], element):
+            check, end = check_end[step], check_end[step + 1]
+            while fits and check < end:
+                x, y, z = element[checks[check, 0]], element[checks[check, 1]], element[checks[check, 2]]
+                fits = table[x, y] == z
+                check += 1
+            if fits:
                 image[step + 1] = image[step] | bit(chosen)
                 embedding[step + 1] = embedding[step] | (np.uint64(chosen) << np.uint64(4 * step))
                 if step + 1 < n:
