@@ -46,10 +46,13 @@ def find_components(facts, query_variables):
 
 
 @njit(cache=True)
-def smallest_companion(plans, i):
-    """The size of the smallest component besides number i; 64, larger than any structure, where there is none."""
-    smallest = 64
-    for j in range(len(plans)):
-        if j != i:
-            smallest = min(smallest, len(plans[j].variable))
-    return smallest
+def smallest_two(plans):
+    """The sizes of the two smallest components; 64, larger than any structure, in place of a missing one."""
+    smallest, second = 64, 64
+    for plan in plans:
+        n = len(plan.variable)
+        if n < smallest:
+            smallest, second = n, smallest
+        elif n < second:
+            second = n
+    return smallest, second

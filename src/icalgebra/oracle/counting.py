@@ -17,8 +17,9 @@ from typing import NamedTuple
 import numpy as np
 
 from icalgebra.compilation import njit
+from icalgebra.oracle.arrays import FIRST, PRODUCT
 from icalgebra.oracle.budget import MAX_BYTES, Budget, exhausted, spend
-from icalgebra.oracle.components import smallest_companion
+from icalgebra.oracle.components import smallest_two
 from icalgebra.oracle.embeddings import ELEMENTS, IMAGE, WEIGHT, bit, element_at, embed, has, make_plan
 
 MAX_COMPONENTS = 14  # besides the query's; the work grows as 3 to the power of their number
@@ -93,10 +94,26 @@ def embed_all(arrays, budget, s, plans):
     Symmetry can be broken once for all components that lie in s together: in the query's, whose partners are then
     listed in full. A component that is too large for any partner is there alone.
     """
-    embedded = [embed(arrays, budget, s, plans[0], True)]
-    for i in range(1, len(plans)):
-        alone = len(plans[i].variable) + smallest_companion(plans, i) > arrays.orders[s]
-        embedded.append(embed(arrays, budget, s, plans[i], alone))
+    order, smallest = arrays.orders[s], smallest_two(plans)
+    embedded = []
+    for i in range(len(plans)):
+        n = len(plans[i].variable)
+        if n > order:
+            embedded.append(np.empty((0, 3), np.uint64))
+            continue
+        alone = n + smallest[1 if n == smallest[0] else 0] > order
+        embedded.append(
+            embed(
+                arrays.solutions[s],
+                arrays.symmetry[s],
+                order,
+                arrays.identities[s],
+                arrays.reserved,
+                budget,
+                plans[i],
+                i == 0 or alone,
+            )
+        )
     return embedded
 
 
@@ -223,7 +240,7 @@ def place_query(arrays, workspace, s, components, query, plans, embedded, joint,
     reserved_open = arrays.reserved >= 0 and not has(components.seen, arrays.reserved)
     for i in range(len(found)):
         image, elements, weight = found[i, IMAGE], found[i, ELEMENTS], np.float64(found[i, WEIGHT])
-        product = arrays.tables[s, element_at(elements, left), element_at(elements, right)]
+        product = arrays.solutions[s, FIRST, PRODUCT, element_at(elements, left), element_at(elements, right)]
         if has(image, product):
             n = add_labelled(by_image, table, image, variable_at(plan.variable, elements, product), touched, n, weight)
             continue

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from icalgebra.compilation import njit
-from icalgebra.oracle.arrays import FREE, LEFT_DIVISION, PRODUCT, RIGHT_DIVISION
+from icalgebra.oracle.arrays import CHOICES, FIRST, FREE, LEFT_DIVISION, NEXT, PRODUCT, RIGHT_DIVISION
 from icalgebra.oracle.budget import spend
 from icalgebra.solvers.kernels import lowest
 
@@ -140,32 +140,27 @@ def second_free_step(plan):
 
 
 @njit(cache=True)
-def embed(arrays, budget, s, plan, up_to_symmetry):
-    """Every embedding of a component into structure s, as rows of image (a bit set), elements (four bits per step) and
+def embed(solutions, symmetry, order, identity, reserved, budget, plan, up_to_symmetry):
+    """Every embedding of a component into a structure, as rows of image (a bit set), elements (four bits per step) and
     weight. Only some of them, where the budget is exhausted.
 
-    up_to_symmetry: of embeddings that automorphisms of s turn into one another only some are listed; the weight says
-    how many each stands for. Otherwise it is 1.
+    up_to_symmetry: of embeddings that automorphisms turn into one another only some are listed; the weight says how
+    many each stands for. Otherwise it is 1.
 
     A depth-first search without recursion: `step` is the depth, and `chosen` the element to try there, −1 where no
     element is left. The oracle spends most of its time in this loop. It is one function that reads plain arrays: a
     helper would count references to every array it is given, inlined or not, and that costs more than the work itself.
     """
-    n, order = len(plan.variable), arrays.orders[s]
-    if n > order:
-        return np.empty((0, 3), np.uint64)
     found, n_found = np.empty((32, 3), np.uint64), 0
-    table, first, following = arrays.tables[s], arrays.first[s], arrays.following[s]
-    free_choices, orbit_sizes = arrays.free_choices[s], arrays.orbit_sizes[s]
     steps, checks, check_end = plan.steps, plan.checks, plan.check_end
-    reserved_step = plan.step_of[arrays.reserved] if arrays.reserved >= 0 else -1
-    identity, everything = arrays.identities[s], bit(order) - np.uint64(1)
+    n, everything = len(plan.variable), bit(order) - np.uint64(1)
+    reserved_step = plan.step_of[reserved] if reserved >= 0 else -1
     second = second_free_step(plan) if up_to_symmetry else n
     # element[i] is the element of step i; image[i] and embedding[i] are those of the steps before i; untried[i] are the
     # elements that a free step i has not tried yet
     element = np.zeros(n, np.int64)
     image, embedding, untried = np.zeros((3, n + 1), np.uint64)
-    untried[0] = free_choices[0] if up_to_symmetry else everything
+    untried[0] = symmetry[0, CHOICES] if up_to_symmetry else everything
     step, chosen = 0, -1
     done = 0
     while True:
@@ -190,7 +185,7 @@ def embed(arrays, budget, s, plan, up_to_symmetry):
             check, end = check_end[step], check_end[step + 1]
             while fits and check < end:
                 x, y, z = element[checks[check, 0]], element[checks[check, 1]], element[checks[check, 2]]
-                fits = table[x, y] == z
+                fits = solutions[FIRST, PRODUCT, x, y] == z
                 check += 1
             if fits:
                 image[step + 1] = image[step] | bit(chosen)
@@ -198,9 +193,11 @@ def embed(arrays, budget, s, plan, up_to_symmetry):
                 if step + 1 < n:
                     step += 1
                     if steps[step, 0] == FREE:
-                        untried[step] = (free_choices[1 + element[0]] if step == second else everything) & ~image[step]
+                        untried[step] = symmetry[1 + element[0], CHOICES] if step == second else everything
+                        untried[step] &= ~image[step]
                     else:
-                        chosen = np.int64(first[steps[step, 0], element[steps[step, 1]], element[steps[step, 2]]])
+                        x, y = element[steps[step, 1]], element[steps[step, 2]]
+                        chosen = np.int64(solutions[FIRST, steps[step, 0], x, y])
                     continue
                 if n_found == len(found):
                     if spend(budget, 0, n_found):
@@ -209,12 +206,12 @@ def embed(arrays, budget, s, plan, up_to_symmetry):
                 found[n_found, IMAGE], found[n_found, ELEMENTS] = image[n], embedding[n]
                 found[n_found, WEIGHT] = 1
                 if up_to_symmetry:
-                    found[n_found, WEIGHT] = orbit_sizes[0, element[0]]
+                    found[n_found, WEIGHT] = symmetry[0, element[0]]
                     if second < n:
-                        found[n_found, WEIGHT] *= orbit_sizes[1 + element[0], element[second]]
+                        found[n_found, WEIGHT] *= symmetry[1 + element[0], element[second]]
                 n_found += 1
         if steps[step, 0] != FREE:
-            chosen = np.int64(following[steps[step, 0], element[steps[step, 1]], element[step]])
+            chosen = np.int64(solutions[NEXT, steps[step, 0], element[steps[step, 1]], element[step]])
 
 
 @njit(cache=True)
