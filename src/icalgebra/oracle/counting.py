@@ -287,7 +287,7 @@ def variable_at(variable, embedding, element):
 
 @njit(cache=True, inline="always")
 def add_labelled(by_image, table, image, label, touched, n, amount):
-    """Count labelled images. An image is added to touched[:n] once, while its total is still zero; returns the new n."""
+    """Count labelled images. Each is added to touched[:n] once, while its total is zero; returns the new n."""
     if by_image[np.int64(image)] == 0:
         touched[n] = image
         n += 1

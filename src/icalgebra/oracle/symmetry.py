@@ -1,6 +1,6 @@
 """Automorphisms of a structure, which spare the oracle most of its search.
 
-An automorphism turns one embedding into another, so embeddings come in orbits and one of each, with the orbit's size, is
+An automorphism turns one embedding into another, so embeddings come in orbits, and one of each with the orbit's size is
 enough to count them. The search breaks this symmetry at its first two free choices: of the elements that automorphisms
 exchange only the smallest is tried, first under all of them, then under those that leave the first choice where it is.
 """
