@@ -84,7 +84,7 @@ class JudgedClaim:
 
 @dataclass(frozen=True)
 class Section:
-    """text: about all models of the paper's world side by side; bodies: models of other worlds, and what lacks values."""
+    """text: all models of the paper's world side by side; bodies: models of other worlds, and what lacks values."""
 
     experiment: Experiment
     text: Markup
@@ -231,9 +231,7 @@ def _reading(experiment: Experiment, item: Stored, others: list[Stored]) -> Any:
     return reading
 
 
-def _side_by_side(
-    environment: Environment, experiment: Experiment, items: list[Stored], readings: list[Any]
-) -> Markup:
+def _side_by_side(environment: Environment, experiment: Experiment, items: list[Stored], readings: list[Any]) -> Markup:
     """A section's text about these models together, their curves in the same figures."""
     if not items:
         return Markup("")
