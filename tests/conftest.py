@@ -33,7 +33,7 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Empty drawings, for tests about words: half a minute of drawing says nothing about them."""
     from markupsafe import Markup
 
-    def empty(experiment: Any, result: Any) -> dict[str, Markup]:
+    def empty(experiment: Any, *results: Any) -> dict[str, Markup]:
         return {draw.__name__: Markup("<svg></svg>\n") for draw in experiment.figures}
 
     monkeypatch.setattr("icalgebra.report.page.drawings", empty)

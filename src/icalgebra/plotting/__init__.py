@@ -5,21 +5,25 @@ sweep_curves.py  curves of many training runs
 compact.py       the SVG in fewer bytes
 
 A figure is a function from a Result to a matplotlib Figure. Figures do not use pyplot, which keeps every figure in a
-global list until it is closed.
+global list until it is closed. It takes the results of one model or of several, which it draws side by side:
+draw(small) and draw(small, fast) are the same figure with one model and with two.
 """
 
 from __future__ import annotations
 
 import io
+import re
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
 from matplotlib import rc_context
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 from icalgebra.claims import published
 from icalgebra.plotting.compact import compact
-from icalgebra.results import Curve
+from icalgebra.results import Curve, Result
 
 # One colour per mechanism throughout, in the paper's order: green, purple, yellow, red, blue; black: published.
 COLOURS = {
@@ -38,6 +42,12 @@ COLOURS = {
     "ceiling": "#00808a",
     "model": "#b5307a",
 }
+
+# One colour per model of ours throughout. Black is the paper's model, teal the ceiling, grey the mechanisms.
+MODEL_COLOURS = {"small": COLOURS["model"], "fast": "#e07b00", "published": "#2f6db5", "deep": "#5d8a1f"}
+OTHER_MODELS = ("#8c564b", "#7f7fd1", "#b59b00", "#3a3a8c")  # in this order, for any other model
+WIDTH = 7.2  # inches: a page on a wide screen, still legible on a telephone
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 STYLE: dict[Any, Any] = {
     "figure.dpi": 100,
@@ -62,6 +72,46 @@ def axes(rows: int, columns: int, size: tuple[float, float], **options: Any) -> 
     with rc_context(STYLE):
         figure = Figure(figsize=size, layout="constrained")
         return figure, figure.subplots(rows, columns, squeeze=False, **options)
+
+
+def model_colours(results: Sequence[Result]) -> dict[str, str]:
+    """A colour for each model: its own where it has one."""
+    spare = iter(OTHER_MODELS * len(results))
+    return {result.model: MODEL_COLOURS.get(result.model) or next(spare) for result in results}
+
+
+def by_model(results: Sequence[Result], columns: int, height: float, **options: Any) -> tuple[Figure, Any]:
+    """One row of panels per model; height is that of a row."""
+    return axes(len(results), columns, (WIDTH, height * len(results) + 0.3), **options)
+
+
+def named(results: Sequence[Result], result: Result, title: str) -> str:
+    """A panel's title, with the model where the figure shows several."""
+    return f"{result.model}: {title}" if len(results) > 1 else title
+
+
+def log_axis(panel: Any, ticks: Iterable[float] = ()) -> None:
+    """A logarithmic x axis whose labels are plain text: matplotlib sets powers of ten in another font."""
+    panel.set_xscale("log")
+    if ticks:
+        panel.set_xticks(list(ticks))
+    panel.xaxis.set_major_formatter(lambda value, _: power_label(value))
+    panel.xaxis.set_minor_formatter(NullFormatter())
+    if ticks:
+        panel.minorticks_off()
+
+
+def power_label(value: float) -> str:
+    """'30', '1000', and beyond ten thousand '10⁵'."""
+    if value < 1e5:
+        return f"{value:g}"
+    digits, power = f"{value:.0e}".split("e")
+    return ("" if digits == "1" else f"{digits}·") + "10" + str(int(power)).translate(SUPERSCRIPTS)
+
+
+def by_order(names: Iterable[str]) -> list[str]:
+    """Groups by their numbers: C3 before C10."""
+    return sorted(names, key=lambda name: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)])
 
 
 def line(panel: Any, curve: Curve, colour: str, label: str = "", **style: Any) -> None:

@@ -9,18 +9,18 @@ from icalgebra.experiments.shared.readings import ABSENT
 from icalgebra.results import NotMeasuredError, Result
 
 
-def drawings(experiment: Experiment, result: Result) -> dict[str, Markup]:
-    """By the name of the drawing function, whose docstring becomes the text for screen readers.
+def drawings(experiment: Experiment, *results: Result) -> dict[str, Markup]:
+    """All models in one figure, by the name of the drawing function, whose docstring is the text for screen readers.
 
-    'not measured' where the result lacks what a figure shows.
+    'not measured' where the results lack what a figure shows.
     """
     from icalgebra.plotting import svg  # here, so that matplotlib is loaded only to draw
 
     found = {}
     for draw in experiment.figures:
         try:
-            words = f"{experiment.title} {draw.__doc__} Model: {result.model}."
-            found[draw.__name__] = Markup(svg(draw(result), words))
+            words = f"{experiment.title} {draw.__doc__} Model: {', '.join(result.model for result in results)}."
+            found[draw.__name__] = Markup(svg(draw(*results), words))
         except NotMeasuredError:
             found[draw.__name__] = ABSENT
     return found

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import count, groupby
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,15 @@ from icalgebra.claims import Claim
 from icalgebra.errors import InputError
 from icalgebra.experiments import EXPERIMENTS, Experiment, load_claims
 from icalgebra.experiments.shared import released
-from icalgebra.experiments.shared.readings import NotMeasuredError, Number, Stated, Values, names_held
+from icalgebra.experiments.shared.readings import (
+    Models,
+    NotMeasuredError,
+    Number,
+    OfModel,
+    Stated,
+    Values,
+    names_held,
+)
 from icalgebra.report.drawings import drawings
 from icalgebra.report.evidence import Evidence, Span
 from icalgebra.report.findings import Findings, read_findings
@@ -75,8 +84,12 @@ class JudgedClaim:
 
 @dataclass(frozen=True)
 class Section:
+    """text: all models of the paper's world side by side; bodies: models of other worlds, and what lacks values."""
+
     experiment: Experiment
+    text: Markup
     bodies: list[Body]
+    made: list[Stored]
     together: Markup
     judged: list[JudgedClaim]
 
@@ -177,8 +190,14 @@ def build_report(
         experiments=[item for item in EXPERIMENTS.values() if item.can_run],
     )
     path = out / "report.html"
-    write_text(path, environment.get_template("page.html.jinja").render(page=page))
+    write_text(path, number_figures(environment.get_template("page.html.jinja").render(page=page)))
     return path
+
+
+def number_figures(html: str) -> str:
+    """Every caption starts with its figure's number, in the order of the page."""
+    numbers = count(1)
+    return re.sub("<figcaption>", lambda _: f"<figcaption><b>Figure {next(numbers)}.</b> ", html)
 
 
 def _section(environment: Environment, experiment: Experiment, store: Store, judged: list[Judged]) -> Section | None:
@@ -188,28 +207,47 @@ def _section(environment: Environment, experiment: Experiment, store: Store, jud
     if not found:
         return None
     own = [item for item in judged if item.claim.experiment == experiment.name and item.ours is not None]
+    shown = [item for item in found if item.has_own_section]
+    readings = [_reading(experiment, item, found) for item in shown]
+    joined = [i for i, reading in enumerate(readings) if reading is not None and shown[i].of_papers_world]
     return Section(
         experiment,
-        [_body(environment, experiment, item, found) for item in found if item.has_own_section],
+        _side_by_side(environment, experiment, [shown[i] for i in joined], [readings[i] for i in joined]),
+        [_body(environment, experiment, shown[i], readings[i]) for i in range(len(shown)) if i not in joined],
+        shown,
         _together(environment, experiment, [item.result for item in found]),
         by_claim(own),
     )
 
 
-def _body(environment: Environment, experiment: Experiment, item: Stored, others: list[Stored]) -> Body:
-    """A section's text about one result. Where the result lacks values that the text quotes, as for a model with a
-    single head, its values are listed instead."""
-    values, figures = Values(item.result), drawings(experiment, item.result)
+def _reading(experiment: Experiment, item: Stored, others: list[Stored]) -> Any:
+    """None where the result lacks values that the text quotes, as for a model with a single head."""
+    values = Values(item.result)
     try:
         reading = experiment.part("reading").read(values)
     except NotMeasuredError:
         reading = None
     _refuse_unknown(experiment, values, [other.result for other in others])
+    return reading
+
+
+def _side_by_side(environment: Environment, experiment: Experiment, items: list[Stored], readings: list[Any]) -> Markup:
+    """A section's text about these models together, their curves in the same figures."""
+    if not items:
+        return Markup("")
+    models = Models(OfModel(item.result.model, reading) for item, reading in zip(items, readings))
+    figures = drawings(experiment, *[item.result for item in items])
+    return _words(environment, experiment, "section", models=models, r=readings[0], figures=figures)
+
+
+def _body(environment: Environment, experiment: Experiment, item: Stored, reading: Any) -> Body:
+    """A section's text about one result; without a reading its values are listed instead."""
     if reading is None:
         numbers = {key: Number(estimate, "") for key, estimate in item.result.values.items()}
+        figures = drawings(experiment, item.result)
         html = environment.get_template("values.html.jinja").render(numbers=numbers, figures=figures)
         return Body(Markup(html), False, item)
-    return Body(_words(environment, experiment, "section", r=reading, figures=figures), True, item)
+    return Body(_side_by_side(environment, experiment, [item], [reading]), True, item)
 
 
 def _words(environment: Environment, experiment: Experiment, part: str, **names: Any) -> Markup:

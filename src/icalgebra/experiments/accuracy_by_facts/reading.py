@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from markupsafe import Markup
+
 from icalgebra.claims import published
 from icalgebra.experiments.shared.readings import Number, Shown, Values, stated
 
@@ -38,6 +40,9 @@ class Fall:
     start: int
     end: int
 
+    def __html__(self) -> str:
+        return Markup("{} between k = {} and k = {}").format(self.structure, self.start, self.end)
+
 
 @dataclass(frozen=True)
 class SmallGroup:
@@ -65,6 +70,10 @@ class Reading:
     c3_alone: Number  # share of training sequences with C3 as the only structure,
     c3_present: Number  # and as one of them
     c3_repeats: int  # how often each fact occurs among 199 where C3 is the only structure
+
+    @property
+    def accuracies(self) -> dict[str, Number]:
+        return {item.name: item.accuracy for item in self.structures}
 
 
 def read(values: Values) -> Reading:

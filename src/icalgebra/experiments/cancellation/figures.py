@@ -8,33 +8,35 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from icalgebra.language.vocabulary import LETTERS
-from icalgebra.plotting import COLOURS, axes
+from icalgebra.plotting import COLOURS, WIDTH, axes, by_model, legend_below, named
 from icalgebra.plotting.panels import attention_strip, facts_in, head_map, titled
 from icalgebra.results import Result
 
 SIDES = ("left", "right")
 SLOTS = {"answer": "answer slot", "comma_behind": "the ',' behind", "fact": "all slots"}
-LAWS = {"cancel_embedded": "cancel among other facts", "holdout": "hold-out, few facts"}
-NAMED = 5  # heads named in a scatter panel
+SCATTERED = "holdout"  # where the two sides rule out different answers
+MOST_ATTENTION = 0.6  # the end of the colour scale
+NAMED = 3  # heads named in a scatter panel
 
 
-def strips(result: Result) -> Figure:
+def strips(*results: Result) -> Figure:
     """Each side's reader on one sequence: attention by fact, shaded where it shares the variable, and direct logits."""
-    example, readers = result.details["example"], result.details["readers"]
-    facts = facts_in(example["text"])
-    figure, panels = axes(2, 2, (9.0, 4.4), width_ratios=(2.2, 1.0))
-    for (attention, logits), side in zip(panels, SIDES):
-        found = example["strips"][side]
+    rows = [(result, side) for result in results for side in SIDES]
+    figure, panels = axes(len(rows), 2, (WIDTH, 1.6 * len(rows) + 0.6), width_ratios=(2.0, 1.0))
+    for (attention, logits), (result, side) in zip(panels, rows):
+        example = result.details["example"]
+        facts, found = facts_in(example["text"]), example["strips"][side]
         top = 1.25 * max(sum(fact) for fact in found["attention"])
         sharing = _sharing(facts, side)
         for place in sharing:
             attention.axvspan(place - 0.5, place + 0.5, color="#f4e7d7", linewidth=0, zorder=0)
         attention_strip(attention, found["attention"], facts, top, width=0.8)
-        titled(attention, f"head {readers[side]} (shaded: facts that share the {side} variable)", "left")
+        head = result.details["readers"][side]
+        titled(attention, named(results, result, f"head {head} (shaded: same {side} variable)"), "left")
         logit_bars(logits, found["direct"], facts[-1][3], {facts[place][3] for place in sharing})
-    panels[-1][0].set_xlabel(f"fact of the sequence (the last is the query, {facts[-1][:3]}?)")
+    panels[-1][0].set_xlabel("fact of the sequence (the last is the query)")
     panels[-1][1].set_xlabel("variable")
-    figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside lower center", frameon=False, ncols=5)
+    legend_below(figure, panels, 5)
     return figure
 
 
@@ -53,27 +55,30 @@ def logit_bars(panel: Any, direct: list[float], answer: str, wrong: set[str]) ->
     panel.set_ylabel("direct logit")
 
 
-def attention(result: Result) -> Figure:
+def attention(*results: Result) -> Figure:
     """Heat maps of every head's attention on facts that share a variable with the query, by side and slot."""
-    figure, panels = axes(2, 3, (9.0, 4.6))
-    for row, side in zip(panels, SIDES):
+    figure, panels = axes(2 * len(results), 3, (WIDTH, 3.6 * len(results)))
+    rows = [(result, side) for result in results for side in SIDES]
+    for row, (result, side) in zip(panels, rows):
         for panel, (slot, name) in zip(row, SLOTS.items()):
             table = result.details["tables"][f"cancel_embedded.{side}.{slot}"]
-            head_map(panel, table, f"same {side}: {name}", "Oranges" if slot == "comma_behind" else "Greens", 0.6)
+            title = named(results, result, f"same {side}, {name}")
+            head_map(panel, table, title, "Oranges" if slot == "comma_behind" else "Greens", MOST_ATTENTION, size=5.5)
+            panel.title.set_fontsize(7.5)
     return figure
 
 
-def attend_and_demote(result: Result) -> Figure:
+def attend_and_demote(*results: Result) -> Figure:
     """One point per head: attention on a side's facts against the change of their answers' direct logits."""
-    figure, panels = axes(2, 2, (9.0, 6.0))
-    for row, (law, title) in zip(panels, LAWS.items()):
+    figure, panels = by_model(results, 2, 2.8)
+    for row, result in zip(panels, results):
         for panel, side in zip(row, SIDES):
-            _scatter(panel, result.details["tables"], f"{law}.{side}")
-            titled(panel, f"{title}: {side}")
+            _scatter(panel, result.details["tables"], f"{SCATTERED}.{side}")
+            titled(panel, named(results, result, f"facts that share the {side} variable"))
         row[0].set_ylabel("change of their answers' logits")
     for panel in panels[-1]:
-        panel.set_xlabel("attention on facts that share the variable (%)")
-    figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside lower center", frameon=False, ncols=8)
+        panel.set_xlabel("attention on these facts (%)")
+    legend_below(figure, panels, 8)
     return figure
 
 
@@ -88,14 +93,15 @@ def _scatter(panel: Any, tables: dict[str, Any], key: str) -> None:
         panel.errorbar(100 * x[layer], y[layer], dy[layer], 100 * dx[layer], fmt="o", markersize=3.5, color=colour,
                        elinewidth=0.7, label=f"layer {layer}")  # fmt: skip
     panel.axhline(0, color="#333333", linewidth=0.6)
-    for rank, place in enumerate(np.abs(y).ravel().argsort()[::-1][:NAMED]):
-        layer, head = divmod(int(place), x.shape[1])
-        beside = (
-            22 if rank % 2 else 5,
-            3,
-        )  # labels alternate between near and far: heads with similar changes lie close together
-        panel.annotate(f"{layer}.{head}", (100 * x[layer, head], y[layer, head]), beside, textcoords="offset points",
-                       fontsize=8)  # fmt: skip
+    ranked = [divmod(int(place), x.shape[1]) for place in np.abs(y).ravel().argsort()[::-1][:NAMED]]
+    apart = 0.08 * (y.max() - y.min() + 2 * dy.max())  # labels nearer than that would lie on each other
+    height = float("inf")
+    for layer, head in sorted(ranked, key=lambda found: -y[found]):
+        height = min(y[layer, head], height - apart)
+        panel.annotate(f"{layer}.{head}", (100 * x[layer, head], y[layer, head]), (100 * x.max() * 1.08, height),
+                       fontsize=7.5, va="center",
+                       arrowprops={"arrowstyle": "-", "color": "#999999", "linewidth": 0.5})  # fmt: skip
+    panel.set_xlim(right=100 * x.max() * 1.25)
 
 
 FIGURES = (strips, attention, attend_and_demote)

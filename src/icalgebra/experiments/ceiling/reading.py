@@ -8,7 +8,6 @@ from icalgebra.experiments.shared.readings import Number, Stated, Values, stated
 from icalgebra.language.vocabulary import MECHANISMS
 
 KINDS = {"holdout": "hold-out", "train": "training"}
-ALONE = ("C10", "C8", "C4")  # the structures whose ceiling the words quote; the figure shows all of them
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,6 @@ class Reading:
     commute_right: Number
     commute_certain: Number
     soundness: tuple[Soundness, ...]
-    alone: dict[str, Number]
     calibration_holdout: Number  # achieved minus expected accuracy: zero if the oracle's probabilities are right
     calibration_train: Number
 
@@ -66,7 +64,6 @@ def read(values: Values) -> Reading:
         commute_right=values.number("soundness.train.commute.right"),
         commute_certain=values.number("soundness.train.commute.certain"),
         soundness=_soundness(values),
-        alone=values.numbers("structure.{}", ALONE),
         calibration_holdout=values.number("p7.holdout.calibration", "points"),
         calibration_train=values.number("p7.train.calibration", "points"),
     )

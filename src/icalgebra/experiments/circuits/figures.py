@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from icalgebra.language.vocabulary import SLOTS
-from icalgebra.plotting import COLOURS, axes
+from icalgebra.plotting import COLOURS, WIDTH, axes, by_model, named
 from icalgebra.plotting.panels import head_map, number_map, short, titled
 from icalgebra.results import Result
 
@@ -33,14 +33,17 @@ def _sign(name: str) -> str:
 # --- maps -------------------------------------------------------------------------------------------------------------
 
 
-def maps(result: Result) -> Figure:
-    """One heat map a mechanism: components in rows, tokens of the query in columns, shares of the logit difference."""
-    found = result.details["mechanisms"]
-    figure, panels = axes(1, len(found), (10.0, 7.2), sharey=True)
-    for panel, (name, mechanism) in zip(panels[0], found.items()):
-        total = result.values[f"{name}.total.logit_difference"].value
-        _share_map(panel, mechanism["maps"]["denoise"], total)
-        titled(panel, name)
+def maps(*results: Result) -> Figure:
+    """One heat map per mechanism and model: components in rows, tokens of the query in columns, effects as shares."""
+    columns = max(len(result.details["mechanisms"]) for result in results)
+    figure, panels = by_model(results, columns, 6.0, sharey="row")
+    for row, result in zip(panels, results):
+        for panel, (name, mechanism) in zip(row, result.details["mechanisms"].items()):
+            total = result.values[f"{name}.total.logit_difference"].value
+            _share_map(panel, mechanism["maps"]["denoise"], total)
+            titled(panel, named(results, result, name))
+        for panel in row[len(result.details["mechanisms"]) :]:
+            panel.axis("off")
     return figure
 
 
@@ -64,13 +67,14 @@ def _share_map(panel: Any, table: dict[str, Any], total: float) -> None:
 # --- graphs -----------------------------------------------------------------------------------------------------------
 
 
-def graphs(result: Result) -> Figure:
-    """One graph a mechanism: components at tokens, layers upwards, and paths with the share that each carries."""
-    found = result.details["mechanisms"]
-    figure, panels = axes((len(found) + 1) // 2, 2, (10.0, 4.2 * ((len(found) + 1) // 2)))
-    for panel, (name, mechanism) in zip(panels.flat, found.items()):
-        _graph(panel, mechanism["edges"], COLOURS[name])
-        titled(panel, name)
+def graphs(*results: Result) -> Figure:
+    """One graph per mechanism and model: components at tokens, layers upwards, paths with the share each carries."""
+    found = [(result, name) for result in results for name in result.details["mechanisms"]]
+    rows = (len(found) + 1) // 2
+    figure, panels = axes(rows, 2, (WIDTH + 1, 3.6 * rows))
+    for panel, (result, name) in zip(panels.flat, found):
+        _graph(panel, result.details["mechanisms"][name]["edges"], COLOURS[name])
+        titled(panel, named(results, result, name))
     for panel in list(panels.flat)[len(found) :]:
         panel.axis("off")
     return figure
@@ -161,26 +165,30 @@ def _place_name(place: str) -> str:
 # --- knock-out --------------------------------------------------------------------------------------------------------
 
 
-def knockout(result: Result) -> Figure:
-    """One table a distribution: the slot that may not be read in rows, the reading token in columns, accuracy in %."""
-    names = list(result.details["knockout"]["tables"])
-    figure, panels = axes(1, len(names), (10.0, 2.4), sharey=True)
-    for panel, name in zip(panels[0], names):
-        table = [[result.values[f"knockout.{name}.{slot}.{token}"].value for token in BLOCKED] for slot in SLOTS]
-        rows, columns = [_sign(slot) for slot in SLOTS], [_sign(token) for token in BLOCKED]
-        number_map(panel, table, rows, columns, "Greens", 1.0, factor=100, digits=0, size=7.5)
-        titled(panel, name)
-        panel.set_xlabel("read by")
-    panels[0][0].set_ylabel("slot not read")
+def knockout(*results: Result) -> Figure:
+    """One table per distribution and model: the slot that may not be read in rows, the reading token in columns."""
+    names = list(results[0].details["knockout"]["tables"])
+    figure, panels = by_model(results, len(names), 1.9, sharey=True)
+    for row, result in zip(panels, results):
+        for panel, name in zip(row, names):
+            table = [[result.values[f"knockout.{name}.{slot}.{token}"].value for token in BLOCKED] for slot in SLOTS]
+            rows, columns = [_sign(slot) for slot in SLOTS], [_sign(token) for token in BLOCKED]
+            number_map(panel, table, rows, columns, "Greens", 1.0, factor=100, digits=0, size=6)
+            panel.tick_params(labelsize=6.5)
+            titled(panel, named(results, result, name))
+            panel.set_xlabel("read by", fontsize=8)
+        row[0].set_ylabel("slot not read")
     return figure
 
 
-def commas(result: Result) -> Figure:
-    """One heat map a distribution: accuracy where one head of one layer may not read ','."""
-    tables = result.details["knockout"]["tables"]
-    figure, panels = axes(1, len(tables), (10.0, 2.0))
-    for panel, (name, table) in zip(panels[0], tables.items()):
-        head_map(panel, table["heads"], name, size=6)
+def commas(*results: Result) -> Figure:
+    """One heat map per distribution and model: accuracy where one head of one layer may not read ','."""
+    names = list(results[0].details["knockout"]["tables"])
+    figure, panels = by_model(results, len(names), 1.6)
+    for row, result in zip(panels, results):
+        for panel, name in zip(row, names):
+            table = result.details["knockout"]["tables"][name]["heads"]
+            head_map(panel, table, named(results, result, name), size=4.5)
     return figure
 
 

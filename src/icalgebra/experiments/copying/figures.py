@@ -5,18 +5,16 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from icalgebra.experiments.cancellation.figures import logit_bars
-from icalgebra.plotting import axes
+from icalgebra.plotting import WIDTH, axes, by_model, legend_below, named
 from icalgebra.plotting.panels import attention_strip, facts_in, head_map, titled
 from icalgebra.results import Result
 
-EFFECTS = {"copy": "copy", "commute": "commute", "flipped": "same context, query reversed"}
-VARIANTS = {
+EFFECTS = {"copy": "copy", "commute": "commute", "flipped": "query reversed"}
+VARIANTS = {  # the four of the paper's Figure 4
     "exact": "the exact fact is there",
     "commutative": "only the commutative fact is there",
-    "both": "both are there",
     "neither": "neither is there",
     "corrupted": "the exact fact and a wrong duplicate",
-    "conflicting": "the exact fact and a wrong commutative one",
 }
 DECODED = {
     "cyclic.copy": "cyclic, copy: answer",
@@ -28,26 +26,28 @@ DECODED = {
 }
 
 
-def effects(result: Result) -> Figure:
-    """One heat map a kind of pair: the average change of the clean answer's probability."""
-    figure, panels = axes(1, 3, (9.0, 2.5))
-    for panel, (kind, name) in zip(panels[0], EFFECTS.items()):
-        head_map(panel, result.details["effects"][kind], name)
+def effects(*results: Result) -> Figure:
+    """One heat map per kind of pair and model: the average change of the clean answer's probability."""
+    figure, panels = by_model(results, 3, 1.9)
+    for row, result in zip(panels, results):
+        for panel, (kind, name) in zip(row, EFFECTS.items()):
+            head_map(panel, result.details["effects"][kind], named(results, result, name), size=5.5)
     return figure
 
 
-def strips(result: Result) -> Figure:
-    """One row a variation of one sequence: attention over its facts, coloured by slot, and direct logits."""
-    figure, panels = axes(len(VARIANTS), 2, (9.0, 9.6), width_ratios=(2.2, 1.0))
-    for (attention, logits), (name, title) in zip(panels, VARIANTS.items()):
+def strips(*results: Result) -> Figure:
+    """One row per variation of a sequence and model: attention over its facts, coloured by slot, and direct logits."""
+    rows = [(result, name) for result in results for name in VARIANTS]
+    figure, panels = axes(len(rows), 2, (WIDTH, 1.25 * len(rows) + 0.6), width_ratios=(2.0, 1.0))
+    for (attention, logits), (result, name) in zip(panels, rows):
         example = result.details["examples"][name]
         facts = facts_in(example["text"])
         attention_strip(attention, example["attention"], facts)
-        titled(attention, title, "left")
+        titled(attention, named(results, result, VARIANTS[name]), "left")
         logit_bars(logits, example["direct"], facts[-1][3], _told_wrong(facts))
     panels[-1][0].set_xlabel("fact of the sequence (the last is the query)")
     panels[-1][1].set_xlabel("variable")
-    figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside lower center", frameon=False, ncols=5)
+    legend_below(figure, panels, 5)
     return figure
 
 
@@ -57,12 +57,15 @@ def _told_wrong(facts: list[str]) -> set[str]:
     return {fact[3] for fact in facts[:-1] if fact[:2] in (left + right, right + left)} - {answer}
 
 
-def decoded(result: Result) -> Figure:
+def decoded(*results: Result) -> Figure:
     """Shares of prompts on which each head's top logit is the answer (or the most attended variable)."""
-    figure, panels = axes(2, 3, (9.0, 4.4))
-    for panel, (key, name) in zip(panels.flat, DECODED.items()):
-        colour = "Purples" if "commut" in key else "Greys" if "none" in key else "Greens"
-        head_map(panel, result.details["decode"][key], name, "Reds" if "attended" in key else colour)
+    figure, panels = axes(2 * len(results), 3, (WIDTH, 3.6 * len(results)))
+    for place, result in enumerate(results):
+        for panel, (key, name) in zip(panels[2 * place : 2 * place + 2].flat, DECODED.items()):
+            colour = "Purples" if "commut" in key else "Greys" if "none" in key else "Greens"
+            title = named(results, result, name)
+            head_map(panel, result.details["decode"][key], title, "Reds" if "attended" in key else colour, size=5.5)
+            panel.title.set_fontsize(7.5)
     return figure
 
 

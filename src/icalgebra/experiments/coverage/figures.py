@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from icalgebra.claims import Claim
 from icalgebra.experiments import experiment
 from icalgebra.language.vocabulary import MECHANISMS
-from icalgebra.plotting import COLOURS, axes
+from icalgebra.plotting import COLOURS, WIDTH, axes, legend_below
 from icalgebra.results import Result
 
 SETTINGS = {"p7": "p_mix .7, no D2", "p5_d2": "p_mix .5, with D2"}
@@ -18,7 +18,7 @@ KINDS = {"train_any": "training sequences", "holdout": "hold-out sequences"}
 
 def stacked(result: Result) -> Figure:
     """One panel per setting and kind of sequence: the share each mechanism adds, by number of context facts."""
-    figure, panels = axes(2, 2, (9.0, 6.0), sharex=True, sharey=True)
+    figure, panels = axes(2, 2, (WIDTH, 5.2), sharex=True, sharey=True)
     for row, (setting, setting_name) in enumerate(SETTINGS.items()):
         for column, (kind, kind_name) in enumerate(KINDS.items()):
             panel = panels[row][column]
@@ -28,7 +28,7 @@ def stacked(result: Result) -> Figure:
         panel.set_xlabel("facts of context")
     for panel in panels[:, 0]:
         panel.set_ylabel("share of queries (%)")
-    figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
+    legend_below(figure, panels, 5)
     return figure
 
 
@@ -48,7 +48,7 @@ def beside_published(result: Result) -> Figure:
     """Every published AUC and copyable share, with ours in both settings: which setting matches what."""
     chosen = experiment("coverage").claims()
     labels = list(dict.fromkeys((claim.row, _label(claim)) for claim in chosen))
-    figure, panels = axes(1, 1, (9.0, 6.2))
+    figure, panels = axes(1, 1, (WIDTH, 5.4))
     panel = panels[0][0]
     marks = {"p7": ("s", "#c8553d", 0.16), "p5_d2": ("o", "#4a7fb5", -0.16)}
     for claim in chosen:
@@ -63,15 +63,15 @@ def beside_published(result: Result) -> Figure:
     panel.set_yticks([-i for i in range(len(labels))], [label for _, label in labels])
     panel.set_xlabel("%")
     panel.set_xlim(0, 100)
-    _legend(panel, marks)
+    _name_marks(panel, marks)
+    legend_below(figure, panels, 3)
     return figure
 
 
-def _legend(panel: Any, marks: dict[str, tuple[str, str, float]]) -> None:
+def _name_marks(panel: Any, marks: dict[str, tuple[str, str, float]]) -> None:
     panel.plot([], [], color=COLOURS["published"], linewidth=2, label="published")
     for setting, (marker, colour, _) in marks.items():
         panel.plot([], [], marker, color=colour, label=f"ours, {SETTINGS[setting]}")
-    panel.legend(loc="upper center", bbox_to_anchor=(0.5, 1.08), ncols=3)
 
 
 def _setting(claim: Claim) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from icalgebra.claims import published
-from icalgebra.plotting import COLOURS, axes, legend_below, line
+from icalgebra.plotting import COLOURS, WIDTH, axes, legend_below, line, log_axis, model_colours
 from icalgebra.results import Result
 
 TITLES = {
@@ -19,20 +19,21 @@ TITLES = {
 }
 
 
-def by_distribution(result: Result) -> Figure:
-    """One panel per distribution: model, ceiling, and the published table."""
+def by_distribution(*results: Result) -> Figure:
+    """One panel per distribution: models, ceiling, and the published table."""
     table = published()["table_2"]
-    figure, panels = axes(2, 4, (9.4, 5.0), sharex=True, sharey=True)
+    figure, panels = axes(2, 4, (WIDTH, 4.2), sharex=True, sharey=True)
     for panel, (name, title) in zip(panels.flat, TITLES.items()):
-        line(panel, result.curves[f"ceiling.{name}"], COLOURS["ceiling"], "ceiling")
-        line(panel, result.curves[f"model.{name}"], COLOURS["model"], "model", marker="o", markersize=3)
+        line(panel, results[0].curves[f"ceiling.{name}"], COLOURS["ceiling"], "ceiling")
+        for result, colour in zip(results, model_colours(results).values()):
+            line(panel, result.curves[f"model.{name}"], colour, result.model, marker="o", markersize=2.5)
         if name in table:
             panel.plot(
                 table["facts"], table[name], "--", color=COLOURS["published"], linewidth=1, label="published model"
             )
-        panel.set(title=title, xscale="log", ylim=(0, 102))
-        panel.set_xticks([5, 10, 25, 50, 100, 200], ["5", "10", "25", "50", "100", "200"])
-        panel.minorticks_off()
+        panel.set(title=title, ylim=(0, 102))
+        panel.title.set_fontsize(8.5)
+        log_axis(panel, (5, 10, 25, 50, 200))
     panels.flat[-1].axis("off")
     for panel in (*panels[-1], panels[0][-1]):
         panel.set_xlabel("facts, the query included")

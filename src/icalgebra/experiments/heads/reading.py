@@ -46,6 +46,10 @@ class Reading:
     last_layer_dispensable: bool  # for identity queries
     demotion_heads_cost_more: bool  # than the whole last layer, which they are part of
 
+    @property
+    def by_role(self) -> dict[str, Role]:
+        return {role.name: role for role in self.roles}
+
 
 def read(values: Values) -> Reading:
     roles = _roles(values)

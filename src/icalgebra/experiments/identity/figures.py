@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from icalgebra.plotting import COLOURS, axes
+from icalgebra.plotting import COLOURS, WIDTH, axes, by_model, by_order, legend_below, named
 from icalgebra.plotting.panels import head_map, titled
 from icalgebra.results import Result
 
@@ -24,53 +24,72 @@ BAR_NAMES = {"other operand (the answer)": "answer", "identity": "identity", "re
 BAR_COLOURS = (COLOURS["copy"], COLOURS["cancel"], "#9aa5b1", "#d5d8dd")
 
 
-def scatter(result: Result) -> Figure:
+def scatter(*results: Result) -> Figure:
     """The final attention output along two principal components; balanced accuracy of the first, by layer and group."""
-    figure, panels = axes(1, 2, (9.0, 3.4), width_ratios=(1.7, 1.0))
+    figure, panels = by_model(results, 2, 3.0, width_ratios=(1.6, 1.0))
+    for (points, layers), result in zip(panels, results):
+        _clusters(points, result)
+        titled(points, named(results, result, "final attention output"))
+        _layers(layers, result)
+    panels[-1][0].set_xlabel("first principal component")
+    panels[-1][1].set_xlabel("balanced accuracy (%)")
+    legend_below(figure, panels, 2)
+    return figure
+
+
+def _clusters(panel: Any, result: Result) -> None:
     found = result.details["scatter"]
     points, identity = np.array(found["points"]), np.array(found["identity"])
     for chosen, name, colour in ((~identity, "no identity in the query", COLOURS["cancel"]),
                                  (identity, "identity in the query", COLOURS["associate"])):  # fmt: skip
-        panels[0][0].scatter(
-            points[chosen, 0], points[chosen, 1], s=9, color=colour, alpha=0.7, label=name, linewidth=0
-        )
-    panels[0][0].set_xlabel("first principal component")
-    panels[0][0].set_ylabel("second")
-    panels[0][0].legend(frameon=False)
-    _layers(panels[0][1], result)
-    return figure
+        panel.scatter(points[chosen, 0], points[chosen, 1], s=7, color=colour, alpha=0.7, label=name, linewidth=0)
+    panel.set_ylabel("second")
 
 
 def _layers(panel: Any, result: Result) -> None:
-    names = [key for key in result.values if key.startswith(("pc1.layer.", "pc1.group."))]
+    """Layers first, then groups by their order, downwards."""
+    found = [key for key in result.values if key.startswith(("pc1.layer.", "pc1.group."))]
+    names = [key for kind in ("pc1.layer.", "pc1.group.") for key in by_order(k for k in found if k.startswith(kind))]
     for place, key in enumerate(reversed(names)):
         estimate = result.values[key].scaled(100)
         error = [[estimate.value - estimate.low], [estimate.high - estimate.value]]
         panel.errorbar(estimate.value, place, xerr=error, fmt="o", color=COLOURS["associate"], markersize=3, capsize=2)
-    panel.set_yticks(range(len(names)), [key.split(".", 1)[1].replace(".", " ") for key in reversed(names)], fontsize=7)
+    panel.set_yticks(
+        range(len(names)), [key.split(".", 1)[1].replace(".", " ") for key in reversed(names)], fontsize=6.5
+    )
     panel.set_xlim(40, 102)
-    panel.set_xlabel("balanced accuracy (%)")
 
 
-def heads(result: Result) -> Figure:
+def heads(*results: Result) -> Figure:
     """Share of identity queries on which each head promotes both variables or demotes the identity; mean logits."""
-    figure, panels = axes(1, 4, (9.0, 2.8), width_ratios=(1.5, 1.5, 0.8, 0.8))
-    found = result.details["heads"]
-    head_map(panels[0][0], found["promotion"], "top two are x and y", "YlOrBr")
-    head_map(panels[0][1], found["demotion"], "lowest is the identity", "RdPu")
-    for panel, (head, bars) in zip(panels[0][2:], found["bars"].items()):
-        panel.bar(range(len(bars)), list(bars.values()), color=BAR_COLOURS)
-        panel.set_xticks(range(len(bars)), [BAR_NAMES[name] for name in bars], rotation=45, ha="right", fontsize=7)
-        panel.axhline(0, color="#333333", linewidth=0.6)
-        titled(panel, f"head {head}")
-    panels[0][2].set_ylabel("mean direct logit")
+    figure, panels = by_model(results, 4, 2.2, width_ratios=(1.6, 1.6, 0.7, 0.7))
+    for row, result in zip(panels, results):
+        found = result.details["heads"]
+        head_map(row[0], found["promotion"], named(results, result, "top two are x, y"), "YlOrBr", size=5.5)
+        head_map(row[1], found["demotion"], named(results, result, "lowest is identity"), "RdPu", size=5.5)
+        for panel, (head, bars) in zip(row[2:], found["bars"].items()):
+            panel.bar(range(len(bars)), list(bars.values()), color=BAR_COLOURS)
+            panel.set_xticks(range(len(bars)), [BAR_NAMES[name] for name in bars], rotation=60, ha="right", fontsize=7)
+            panel.axhline(0, color="#333333", linewidth=0.6)
+            titled(panel, f"head {head}")
+        row[2].set_ylabel("mean direct logit", fontsize=8)
     return figure
 
 
-def dose_response(result: Result) -> Figure:
-    """Shares of predictions against the dose in cluster distances; the paper's raw dose is marked."""
-    figure, panels = axes(1, 1, (9.0, 3.8))
-    panel, distance, raw_dose = panels[0][0], result.details["distance"], result.config["raw_dose"]
+def dose_response(*results: Result) -> Figure:
+    """Shares of predictions against the dose in cluster distances; the paper's raw dose is marked. Panels: models."""
+    figure, panels = axes(1, len(results), (WIDTH, 3.6), sharey=True)
+    for panel, result in zip(panels[0], results):
+        _doses(panel, result)
+        titled(panel, named(results, result, f"clusters {result.details['distance']:.1f} apart"))
+        panel.set(xlabel="dose of v1 in cluster distances", ylim=(-2, 102))
+    panels[0][0].set_ylabel("share of predictions (%)")
+    legend_below(figure, panels, 2)
+    return figure
+
+
+def _doses(panel: Any, result: Result) -> None:
+    distance, raw_dose = result.details["distance"], result.config["raw_dose"]
     for key, (name, colour, style) in DOSES.items():
         if key not in result.curves:  # earlier results have random directions at two doses only
             continue
@@ -79,23 +98,20 @@ def dose_response(result: Result) -> Figure:
         panel.plot(x, [100 * y for y in curve.y], style, color=colour, label=name, marker="o", markersize=2.5)
         panel.fill_between(x, [100 * y for y in curve.low], [100 * y for y in curve.high], color=colour, alpha=0.12)
     for dose in (-raw_dose, raw_dose):
-        panel.axvline(dose / distance, color="#888888", linewidth=0.8, linestyle=":")
-    panel.set_xlabel(f"dose of v1 in cluster distances (one is {distance:.1f} raw units; dotted: ±{raw_dose:g} raw)")
-    panel.set_ylabel("share of predictions (%)")
-    panel.set_ylim(-2, 102)
-    figure.legend(*panel.get_legend_handles_labels(), loc="outside lower center", frameon=False, ncols=3)
-    return figure
+        label = f"±{raw_dose:g} raw units" if dose > 0 else ""
+        panel.axvline(dose / distance, color="#888888", linewidth=0.8, linestyle=":", label=label)
 
 
-def steered(result: Result) -> Figure:
+def steered(*results: Result) -> Figure:
     """Mean logits in the four settings of Figure 5c: without steering, and at a dose of one cluster distance."""
-    found = result.details["steered"]
-    figure, panels = axes(1, len(found), (9.0, 2.4), sharey=True)
-    for panel, (name, bars) in zip(panels[0], found.items()):
-        panel.bar(["left", "right", "true"], list(bars.values()), color=("#e8b93e", "#d9822b", COLOURS["copy"]))
-        panel.axhline(0, color="#333333", linewidth=0.6)
-        titled(panel, name)
-    panels[0][0].set_ylabel("mean logit, centred")
+    figure, panels = by_model(results, len(results[0].details["steered"]), 1.9, sharey="row")
+    for row, result in zip(panels, results):
+        for panel, (name, bars) in zip(row, result.details["steered"].items()):
+            panel.bar(["left", "right", "true"], list(bars.values()), color=("#e8b93e", "#d9822b", COLOURS["copy"]))
+            panel.axhline(0, color="#333333", linewidth=0.6)
+            titled(panel, named(results, result, name))
+            panel.title.set_fontsize(7.5)
+        row[0].set_ylabel("mean logit, centred")
     return figure
 
 

@@ -50,6 +50,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Reading:
+    model: str
     holdout: Answered
     train: Answered
     ceiling_unaware: Number
@@ -66,6 +67,7 @@ def read(values: Values) -> Reading:
     holdout = _answered(values, "holdout", "C2.total_p7", "C2m.unexplained")
     train = _answered(values, "train", "C1.total_p7", "C1m.unexplained")
     return Reading(
+        model=values.result.model,
         holdout=holdout,
         train=train,
         ceiling_unaware=values.number("holdout.ceiling_unaware"),

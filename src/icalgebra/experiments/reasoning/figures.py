@@ -7,7 +7,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from icalgebra.language.vocabulary import MECHANISMS
-from icalgebra.plotting import COLOURS, axes, legend_below, line
+from icalgebra.plotting import COLOURS, WIDTH, axes, by_model, legend_below, line, log_axis, model_colours
 from icalgebra.plotting.panels import stack
 from icalgebra.results import Result
 
@@ -16,35 +16,34 @@ RUNGS = ("chain", "latin", "associative", "split", "catalogue")
 DEPTHS = {"1": "1", "2": "2", "3": "3", "4": "4", "5": "≥ 5"}
 
 
-def by_facts(result: Result) -> Figure:
-    """What the mechanisms answer, what each rung adds up to all that is entailed, and the model's accuracy."""
-    figure, panels = axes(1, 2, (9.4, 4.4), sharey=True)
+def by_facts(*results: Result) -> Figure:
+    """What the mechanisms answer, what each rung adds up to all that is entailed, and the models' accuracy."""
+    figure, panels = axes(1, 2, (WIDTH, 4.2), sharey=True)
+    first = results[0]
     for panel, (kind, title) in zip(panels[0], KINDS.items()):
         names = (*MECHANISMS, *RUNGS)
-        stack(panel, {name: result.curves[f"{kind}.{name}"] for name in names}, names)
-        line(panel, result.curves[f"{kind}.ceiling"], COLOURS["ceiling"], "ceiling")
-        line(panel, result.curves[f"{kind}.model"], COLOURS["published"], "model")
-        x = result.curves[f"{kind}.model"].x
-        panel.set(title=title, xscale="log", xlabel="facts of context", xlim=(1, x[-1]), ylim=(0, 101))
-        panel.set_xticks([1, 3, 10, 30], ["1", "3", "10", "30"])
-        panel.minorticks_off()
+        stack(panel, {name: first.curves[f"{kind}.{name}"] for name in names}, names)
+        line(panel, first.curves[f"{kind}.ceiling"], COLOURS["ceiling"], "ceiling")
+        for result, colour in zip(results, model_colours(results).values()):
+            line(panel, result.curves[f"{kind}.model"], colour, f"model ({result.model})")
+        panel.set(title=title, xlabel="facts of context", xlim=(1, first.curves[f"{kind}.model"].x[-1]), ylim=(0, 101))
+        log_axis(panel, (1, 3, 10, 30))
     panels[0][0].set_ylabel("share of queries (%)")
-    legend_below(figure, panels, 6)
+    legend_below(figure, panels, 4)
     return figure
 
 
-def by_depth(result: Result) -> Figure:
-    """The model's accuracy beyond the five mechanisms, by rung and by depth of the deduction, beside guessing."""
-    figure, panels = axes(1, 2, (9.4, 3.4), sharey=True)
-    for panel, (prefix, names, label) in zip(
-        panels[0],
-        (("", {rung: rung for rung in RUNGS}, "lowest rung"), ("depth.", DEPTHS, "steps, each from the last")),
-    ):
-        for kind, colour in (("holdout", COLOURS["model"]), ("train", COLOURS["total"])):
-            _points(panel, result, f"{kind}.{prefix}", names, colour, KINDS[kind])
-        panel.set_xticks(range(len(names)), names.values())
-        panel.set(xlabel=label, ylim=(0, 101))
-    panels[0][0].set_ylabel("accuracy (%)")
+def by_depth(*results: Result) -> Figure:
+    """The models' accuracy beyond the five mechanisms, by rung and by depth of the deduction, beside guessing."""
+    figure, panels = by_model(results, 2, 2.9, sharey=True)
+    parts = (("", {rung: rung for rung in RUNGS}, "lowest rung"), ("depth.", DEPTHS, "steps, each from the last"))
+    for row, result in zip(panels, results):
+        for panel, (prefix, names, label) in zip(row, parts):
+            for kind, colour in (("holdout", COLOURS["model"]), ("train", COLOURS["total"])):
+                _points(panel, result, f"{kind}.{prefix}", names, colour, KINDS[kind])
+            panel.set_xticks(range(len(names)), names.values(), fontsize=8)
+            panel.set(xlabel=label, ylim=(0, 101), title=result.model if len(results) > 1 else "")
+        row[0].set_ylabel("accuracy (%)")
     legend_below(figure, panels, 4)
     return figure
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from icalgebra.plotting import COLOURS, axes, legend_below, line, published_line
+from icalgebra.plotting import COLOURS, by_model, legend_below, line, named, published_line
 from icalgebra.plotting.panels import titled
 from icalgebra.results import Curve, Result
 
@@ -15,19 +15,23 @@ LAWS = {
 }
 
 
-def by_law(result: Result) -> Figure:
-    """Hold-out accuracy on C3 and C4 against the number of facts, under each law."""
-    names, facts = result.details["structures"], result.config["facts"]
-    figure, panels = axes(1, len(names), (4.6 * len(names), 3.0), sharey=True)
-    for panel, name in zip(panels[0], names):
-        for law in result.details["laws"]:
-            label, colour = LAWS[law]
-            found = [result.values[f"{name}.{law}.k{k}"] for k in facts]
-            line(panel, Curve.from_estimates(facts, found), colour, label)
-        published_line(panel, "2a", name)
-        titled(panel, name)
-        panel.set(xlabel="facts", ylim=(70, 101))
-    panels[0][0].set_ylabel("hold-out accuracy (%)")
+def by_law(*results: Result) -> Figure:
+    """Hold-out accuracy on C3 and C4 against the number of facts, under each kind of evaluation."""
+    names = results[0].details["structures"]
+    figure, panels = by_model(results, len(names), 2.5, sharey=True, sharex=True)
+    for row, result in zip(panels, results):
+        for panel, name in zip(row, names):
+            for law in result.details["laws"]:
+                label, colour = LAWS[law]
+                facts = result.config["facts"]
+                found = [result.values[f"{name}.{law}.k{k}"] for k in facts]
+                line(panel, Curve.from_estimates(facts, found), colour, label)
+            published_line(panel, "2a", name)
+            titled(panel, named(results, result, name))
+            panel.set(ylim=(70, 101))
+        row[0].set_ylabel("hold-out accuracy (%)")
+    for panel in panels[-1]:
+        panel.set_xlabel("facts, the query included")
     legend_below(figure, panels, 2)
     return figure
 

@@ -9,6 +9,12 @@ read(values) -> Reading. Thresholds and comparisons are there and have names.
     stated("K1.copy_best")                  the paper's number in a claim
 
 Values records missing keys. A key that no result has is a mistake in reading.py, and the page reports it.
+
+A section is about all its models at once. Its template gets their readings as Models, and the first one's as r.
+
+    models.say("effect.first")              the value of every model: '0.57 (small), 0.11 (fast)'; once where all agree
+    models.where("reads_comma")             the names of the models of which this holds, none if it holds of none
+    models.row("largest effect", "effect.first")    a row of a table with a column per model (models.header())
 """
 
 from __future__ import annotations
@@ -18,8 +24,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
+from icalgebra.errors import InputError
 from icalgebra.experiments import claim
 from icalgebra.results import Curve, NotMeasuredError, Result
 from icalgebra.statistics import Estimate
@@ -157,6 +164,67 @@ class Values:
             self.missing.append(f"curves.{name}")
             raise NotMeasuredError(name)
         return self.result.curves[name]
+
+
+@dataclass(frozen=True)
+class OfModel:
+    """One model's reading."""
+
+    name: str
+    r: Any
+
+
+class Models(list[OfModel]):
+    """The readings of all models that a section is about."""
+
+    @property
+    def several(self) -> bool:
+        return len(self) > 1
+
+    def say(self, path: str) -> Markup:
+        """The value at this path in every reading, with the model's name where they differ; without absent ones."""
+        found = [(item.name, shown) for item in self if (shown := _cell(item, path))]
+        if len({shown for _, shown in found}) == 1 and len(found) == len(self):
+            return found[0][1]
+        return Markup(", ").join(Markup("{} (<code>{}</code>)").format(shown, name) for name, shown in found)
+
+    def where(self, path: str, wanted: Any = True) -> Markup:
+        """Names of the models whose value there is true, or is the one wanted; empty if there is none."""
+        names = [item.name for item in self if _agrees(_at(item, path), wanted)]
+        return Markup(" and ").join(Markup("<code>{}</code>").format(name) for name in names)
+
+    def header(self, first: str = "") -> Markup:
+        names = Markup("").join(Markup('<th class="n">{}</th>').format(item.name) for item in self)
+        return Markup("<thead><tr><th>{}</th>{}</tr></thead>").format(first, names)
+
+    def row(self, label: str, path: str) -> Markup:
+        """A row of a table with a column per model."""
+        cells = [Markup('<td class="n">{}</td>').format(_cell(item, path) or "–") for item in self]
+        return Markup("<tr><td>{}</td>{}</tr>").format(label, Markup("").join(cells))
+
+
+def _at(item: OfModel, path: str) -> Any:
+    """r.effect.first for 'effect.first'; None where a part on the way is None. A mistyped path is an error."""
+    found = item.r
+    for key in path.split("."):
+        if found is None:
+            return None
+        try:
+            found = found[key] if isinstance(found, dict) else getattr(found, key)
+        except (KeyError, AttributeError) as error:
+            raise InputError(f"a template asks for {path!r}, which the reading of {item.name} does not have") from error
+    return found
+
+
+def _agrees(found: Any, wanted: Any) -> bool:
+    return bool(found) if wanted is True else found == wanted
+
+
+def _cell(item: OfModel, path: str) -> Markup:
+    found = _at(item, path)
+    if isinstance(found, tuple | list):
+        return Markup(", ").join(found)
+    return Markup("") if found is None else escape(found)
 
 
 def names_held(result: Result) -> set[str]:

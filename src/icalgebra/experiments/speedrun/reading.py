@@ -45,6 +45,11 @@ class Reading:
     transcribed: str | None  # how the numbers came into the file, where it was not written by the command
     runs: list[Run]
 
+    @property
+    def seconds_to_target(self) -> list[str]:
+        """Of the runs that reached it."""
+        return [run.training_seconds for run in self.runs if run.passed]
+
 
 def read(values: Values) -> Reading:
     training = values.config["training"]

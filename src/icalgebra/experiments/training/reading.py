@@ -48,7 +48,6 @@ class ReservedVariable:
 
     unshuffled: Number  # the released evaluation's one assignment, where it is the first group's identity
     as_identity: Number  # shuffled variables, and it is the identity of the query's group
-    rule_kept: Number
     learned: bool  # significantly worse when the rule is broken
 
 
@@ -91,7 +90,7 @@ def read(values: Values) -> Reading:
         seconds=f"{values.detail('seconds')[-1]:.0f}",
         minutes_in_all=f"{values.detail('all_seconds')[-1] / 60:.1f}",
         rise=_rise(values),
-        reserved=_reserved(values.result.curves) if model != CPU_PRESET else None,
+        reserved=_reserved(values.result.curves, final) if model != CPU_PRESET else None,
         published_curve=is_papers_world(values.config),
         released_step_seconds=Stated(released.STEP_SECONDS),
     )
@@ -115,15 +114,14 @@ def _rise(values: Values) -> Rise | None:
     )
 
 
-def _reserved(curves: dict[str, Curve]) -> ReservedVariable | None:
+def _reserved(curves: dict[str, Curve], final: Number) -> ReservedVariable | None:
     if not {"holdout_unshuffled", "holdout_reserved_identity"} <= set(curves):
         return None
-    kept, as_identity = _last(curves["holdout"]), _last(curves["holdout_reserved_identity"])
+    as_identity = _last(curves["holdout_reserved_identity"])
     return ReservedVariable(
         unshuffled=_last(curves["holdout_unshuffled"]),
         as_identity=as_identity,
-        rule_kept=kept,
-        learned=as_identity.high < kept.low,
+        learned=as_identity.high < final.low,
     )
 
 

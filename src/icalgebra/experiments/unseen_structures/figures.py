@@ -2,46 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from matplotlib.figure import Figure
 
 from icalgebra.experiments.unseen_structures.reading import CLASSES
-from icalgebra.plotting import COLOURS, axes, legend_below, line, published_line
+from icalgebra.plotting import COLOURS, WIDTH, axes, legend_below, line, model_colours, published_line
 from icalgebra.plotting.panels import finish_grid
 from icalgebra.results import Result
 
 ORDER_8 = ("C8", "D4", "C4xC2", "Q8", "C2xC2xC2", *CLASSES)
 SEEN = ("C8", "D4")
 WIDER = "#7fbfc4"
-COPYING = "#d99ac0"
 POINTS = (
     ("wider.holdout", "D", WIDER, "ceiling, world with it"),
     ("ceiling.holdout", "D", COLOURS["ceiling"], "ceiling, training world"),
     ("solvers.holdout", "s", COLOURS["total"], "the five mechanisms"),
-    ("model.train", "o", COPYING, "model, copying allowed"),
-    ("model.holdout", "o", COLOURS["model"], "model, held out"),
 )
-READINGS = {
-    "cancel": "hold-out sequences that leave one candidate",
-    "cancel_pure": "only the needed facts, repeated up to k",
-}
+READINGS = {"cancel": "natural hold-out sequences", "cancel_pure": "only the needed facts, repeated"}
 
 
-def order_8(result: Result) -> Figure:
-    """All five groups of order 8 and three classes of tables, held out and with copying allowed."""
-    names = [name for name in ORDER_8 if f"model.holdout.{name}" in result.curves]
-    figure, panels = axes(2, 4, (9.4, 5.0), sharex=True, sharey=True)
+def order_8(*results: Result) -> Figure:
+    """All five groups of order 8 and three classes of tables, held out: models, mechanisms and both ceilings."""
+    first, colours = results[0], model_colours(results)
+    names = [name for name in ORDER_8 if f"model.holdout.{name}" in first.curves]
+    figure, panels = axes(2, 4, (WIDTH, 4.2), sharex=True, sharey=True)
     for panel, name in zip(panels.flat, names):
-        if f"wider.holdout.{name}" in result.curves:
-            line(panel, result.curves[f"wider.holdout.{name}"], WIDER, "ceiling, world with it")
-        line(
-            panel, result.curves[f"ceiling.holdout.{name}"], COLOURS["ceiling"], "ceiling, training world", linewidth=1
-        )
-        line(panel, result.curves[f"solvers.holdout.{name}"], COLOURS["total"], "the five mechanisms", linewidth=1)
-        line(panel, result.curves[f"model.train.{name}"], COPYING, "model, copying allowed", linewidth=1)
-        line(panel, result.curves[f"model.holdout.{name}"], COLOURS["model"], "model, held out")
-        published_line(panel, "2c", name, "published model, held out")
+        if f"wider.holdout.{name}" in first.curves:
+            line(panel, first.curves[f"wider.holdout.{name}"], WIDER, POINTS[0][3])
+        line(panel, first.curves[f"ceiling.holdout.{name}"], COLOURS["ceiling"], POINTS[1][3], linewidth=1)
+        line(panel, first.curves[f"solvers.holdout.{name}"], COLOURS["total"], POINTS[2][3], linewidth=1)
+        for result in results:
+            line(panel, result.curves[f"model.holdout.{name}"], colours[result.model], result.model, linewidth=1.3)
+        published_line(panel, "2c", name)
         panel.set(title=_title(name), xlim=(0, 200), ylim=(0, 102))
     finish_grid(figure, panels, len(names), 3)
     return figure
@@ -50,21 +44,32 @@ def order_8(result: Result) -> Figure:
 def _title(name: str) -> str:
     if name in CLASSES:
         return f"{name}s"
-    return f"{name} (trained)" if name in SEEN else name
+    return f"{name} (trained)" if name in SEEN else name.replace("x", "×")
 
 
-def all_structures(result: Result) -> Figure:
-    """Every structure at the largest number of facts: model, mechanisms and both ceilings as points."""
-    names = [key.removeprefix("model.holdout.") for key in result.curves if key.startswith("model.holdout.")]
-    figure, panels = axes(1, 1, (9.4, 0.26 * len(names) + 1.6))
-    panel = panels[0][0]
-    for place, name in enumerate(names):
-        for shift, (prefix, marker, colour, label) in enumerate(POINTS):
-            _point(panel, result, f"{prefix}.{name}", 0.3 - 0.15 * shift - place, marker, colour, label)
-    panel.set_yticks([-place for place in range(len(names))], [_title(name) for name in names])
-    panel.set(xlabel=f"accuracy at {result.curves[f'model.holdout.{names[0]}'].x[-1]} facts (%)", xlim=(-2, 102))
+def all_structures(*results: Result) -> Figure:
+    """Every structure at the largest number of facts, by order: models, mechanisms and both ceilings as points."""
+    found = results[0].curves
+    names = [key.removeprefix("model.holdout.") for key in found if key.startswith("model.holdout.")]
+    half = -(-len(names) // 2)
+    figure, panels = axes(1, 2, (WIDTH, 0.25 * half + 1.2))
+    for panel, part in zip(panels[0], (names[:half], names[half:])):
+        _points(panel, results, part)
+        panel.set(xlabel=f"accuracy at {found[f'model.holdout.{names[0]}'].x[-1]} facts (%)", xlim=(-2, 102))
     legend_below(figure, panels, 3)
     return figure
+
+
+def _points(panel: Any, results: Sequence[Result], names: list[str]) -> None:
+    marks = [(results[0], *point) for point in POINTS]
+    marks += [(result, "model.holdout", "o", colour, result.model)
+              for result, colour in zip(results, model_colours(results).values())]  # fmt: skip
+    for place, name in enumerate(names):
+        for shift, (result, prefix, marker, colour, label) in enumerate(marks):
+            height = 0.3 - 0.6 * shift / (len(marks) - 1) - place
+            _point(panel, result, f"{prefix}.{name}", height, marker, colour, label)
+    panel.set_yticks([-place for place in range(len(names))], [_title(name) for name in names], fontsize=8)
+    panel.set_ylim(0.6 - len(names), 0.6)
 
 
 def _point(panel: Any, result: Result, key: str, place: float, marker: str, colour: str, label: str) -> None:
@@ -73,27 +78,29 @@ def _point(panel: Any, result: Result, key: str, place: float, marker: str, colo
     curve = result.curves[key]
     value, low, high = (100 * bound[-1] for bound in (curve.y, curve.low, curve.high))
     error = [[max(0.0, value - low)], [max(0.0, high - value)]]
-    panel.errorbar(value, place, xerr=error, fmt=marker, color=colour, markersize=4, label=label, elinewidth=1)
+    panel.errorbar(value, place, xerr=error, fmt=marker, color=colour, markersize=3.5, label=label, elinewidth=0.9)
 
 
-def cancellation(result: Result) -> Figure:
-    """Sequences that cancellation decides: quasigroups beside trained groups of the same order."""
-    figure, panels = axes(1, 2, (9.4, 3.2), sharey=True)
+def cancellation(*results: Result) -> Figure:
+    """Sequences that cancellation decides: quasigroups (solid) beside trained groups of the same order (dashed)."""
+    figure, panels = axes(1, 2, (WIDTH, 3.0), sharey=True)
     for panel, (reading, title) in zip(panels[0], READINGS.items()):
-        _cancelling(panel, result, f"{reading}.quasigroup", "quasigroups", COLOURS["model"])
-        _cancelling(panel, result, f"{reading}.groups", "C8 and D4", COLOURS["associate"])
+        for result, colour in zip(results, model_colours(results).values()):
+            _cancelling(panel, result, f"{reading}.quasigroup", f"{result.model}, quasigroups", colour, "-")
+            _cancelling(panel, result, f"{reading}.groups", f"{result.model}, C8 and D4", colour, "--")
         panel.set(title=title, xlabel="facts, the query included", ylim=(0, 103), xlim=(0, 205))
     panels[0][0].set_ylabel("accuracy (%)")
     legend_below(figure, panels)
     return figure
 
 
-def _cancelling(panel: Any, result: Result, prefix: str, label: str, colour: str) -> None:
+def _cancelling(panel: Any, result: Result, prefix: str, label: str, colour: str, style: str) -> None:
     keys = [key for key in result.values if key.startswith(f"{prefix}.k")]
     found = [result.values[key].scaled(100) for key in keys]
     error = [[e.value - e.low for e in found], [e.high - e.value for e in found]]
     facts = [int(key.rpartition("k")[2]) for key in keys]
-    panel.errorbar(facts, [e.value for e in found], yerr=error, color=colour, marker="o", capsize=2, label=label)
+    panel.errorbar(facts, [e.value for e in found], yerr=error, color=colour, marker="o", markersize=3.5, capsize=2,
+                   linestyle=style, label=label)  # fmt: skip
 
 
 FIGURES = (order_8, all_structures, cancellation)

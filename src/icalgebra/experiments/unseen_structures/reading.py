@@ -10,7 +10,8 @@ from icalgebra.experiments.shared.readings import Number, Shown, Values
 
 ORDER = 8  # of the random tables, and of the three groups in the paper
 MANY, FEW = 200, 50  # facts at which held-out structures, and queries that cancellation decides, are quoted
-LARGER = "A4"  # of order 12, while training has groups of order up to 10
+TRAINED_ORDER = 10  # the largest in training
+TRAINED = ("C8", "D4")  # of the same order, for comparison
 CLASSES = ("semigroup", "quasigroup", "magma")
 NAMES = {"C4xC2": "C4×C2", "Q8": "Q8", "C2xC2xC2": "C2×C2×C2"}  # of order 8, as the page writes them
 
@@ -22,6 +23,15 @@ class HeldOut:
     name: str
     model: Shown
     mechanisms: Shown  # one of the five leaves the answer, and nothing else
+
+
+@dataclass(frozen=True)
+class LargeGroups:
+    """Groups larger than any in training, of the largest order and of those before it: lowest and highest accuracy."""
+
+    orders: str
+    lowest: Number
+    highest: Number
 
 
 @dataclass(frozen=True)
@@ -46,7 +56,10 @@ class Reading:
     quasigroup: HeldOut
     magma: HeldOut
     q8: HeldOut
-    larger: HeldOut  # than any group in training
+    larger: LargeGroups | None  # than any group in training, but not the largest order
+    largest: LargeGroups | None
+    falls_with_order: bool  # every group of the largest order is below the trained ones
+    ceilings_missing: list[str]  # structures whose exact ceiling was not computed
     order_8: dict[str, Shown]
     groups_with_copying: Shown
     q8_impossible: Shown  # to the best predictor whose prior is the training world
@@ -59,6 +72,7 @@ class Reading:
 
 def read(values: Values) -> Reading:
     natural, pure = _cancellation(values, "cancel"), _cancellation(values, "cancel_pure")
+    larger, largest = _large_groups(values)
     return Reading(
         model=values.result.model,
         order=ORDER,
@@ -71,7 +85,10 @@ def read(values: Values) -> Reading:
         quasigroup=_held_out(values, "quasigroup"),
         magma=_held_out(values, "magma"),
         q8=_held_out(values, "Q8"),
-        larger=_held_out(values, LARGER),
+        larger=larger,
+        largest=largest,
+        falls_with_order=_falls(values, largest),
+        ceilings_missing=_without_ceiling(values),
         order_8={shown: values.optional(f"holdout.{name}.k{MANY}") for name, shown in NAMES.items()},
         groups_with_copying=values.optional(f"train.groups.k{MANY}"),
         q8_impossible=values.optional(f"impossible.holdout.Q8.k{MANY}"),
@@ -95,6 +112,36 @@ def _held_out(values: Values, name: str) -> HeldOut:
         model=values.optional(f"holdout.{name}.k{MANY}"),
         mechanisms=values.optional(f"solvers.holdout.{name}.k{MANY}"),
     )
+
+
+def _large_groups(values: Values) -> tuple[LargeGroups | None, LargeGroups | None]:
+    groups = [name for name in values.detail("structures") if name not in CLASSES]
+    orders = {name: structure(name).order for name in groups if structure(name).order > TRAINED_ORDER}
+    most = max(orders.values(), default=0)
+    return (
+        _of_orders(values, {name: order for name, order in orders.items() if order < most}),
+        _of_orders(values, {name: order for name, order in orders.items() if order == most}),
+    )
+
+
+def _of_orders(values: Values, orders: dict[str, int]) -> LargeGroups | None:
+    shown = [values.optional(f"holdout.{name}.k{MANY}") for name in orders]
+    found = sorted((item for item in shown if isinstance(item, Number)), key=lambda item: item.value)
+    if not found:
+        return None
+    least, most = min(orders.values()), max(orders.values())
+    return LargeGroups(f"{least} to {most}" if least < most else f"{most}", found[0], found[-1])
+
+
+def _falls(values: Values, largest: LargeGroups | None) -> bool:
+    trained = [values.optional(f"holdout.{name}.k{MANY}") for name in TRAINED]
+    return largest is not None and all(_clearly_less(largest.highest, item) for item in trained)
+
+
+def _without_ceiling(values: Values) -> list[str]:
+    curves = values.result.curves
+    return [name for name in values.detail("structures") if f"model.holdout.{name}" in curves
+            and not all(f"{kind}.holdout.{name}" in curves for kind in ("ceiling", "wider"))]  # fmt: skip
 
 
 def _cancellation(values: Values, reading: str) -> Cancellation:
