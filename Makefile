@@ -38,7 +38,7 @@ $(VENV)/.docs: $(STAMP)
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(if $(LOCKED),$(BIN)/pip install --quiet --no-compile --no-deps --require-hashes --requirement requirements.lock)
-	$(BIN)/pip install --quiet --no-compile --constraint constraints.txt --editable ".[dev,ray,huggingface,transformer_lens,nnsight]"
+	$(BIN)/pip install --quiet --no-compile --constraint constraints.txt --editable ".[dev,ray,huggingface,transformer-lens,nnsight]"
 	touch $@
 
 clean:

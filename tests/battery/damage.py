@@ -17,7 +17,6 @@ import torch
 from markupsafe import Markup
 
 from battery.tally import Tally
-from icalgebra.errors import InputError
 from icalgebra.experiments import EXPERIMENTS
 from icalgebra.model.checkpoints import by_step, find_checkpoint, read_checkpoint
 from icalgebra.report import page
@@ -206,5 +205,4 @@ def run(tally: Tally, count: int, rng: Random, folder: Path) -> None:
     shares = ((run_folders, 0.6), (sweep_files, 0.2), (results, 0.2))
     for part, share in shares:
         (folder / part.__name__).mkdir(parents=True)
-        with contextlib.suppress(InputError):
-            part(tally, round(share * count), rng, folder / part.__name__)
+        part(tally, round(share * count), rng, folder / part.__name__)

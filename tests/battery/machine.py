@@ -171,6 +171,10 @@ TRIED: dict[str, list[object]] = {
     "eval": ["small", "--n", 8, "--facts", 20],
     "interp": ["nothing"],
     "bench": ["--only", "sampler"],
+    "explain": ["small", ",pf=p,ee=n,ae=f,pp=e,pn=f,pe="],
+    "explore": ["--export", "page.html"],
+    "export": ["small", "exported"],
+    "import": ["exported", "back"],
 }
 ENVIRONMENTS: dict[str, dict[str, str]] = {
     "no HOME": {},
@@ -198,6 +202,8 @@ def wheel(tally: Tally, count: int, rng: Random, folder: Path) -> None:
             with tally.trial(f"{name} with {title}"):
                 away = folder / f"{name}-{title.replace(' ', '-')}"
                 away.mkdir()
+                if name == "import":  # it takes what `export` wrote in the same environment
+                    (away / "exported").symlink_to(folder / f"export-{title.replace(' ', '-')}" / "exported")
                 done = subprocess.run(
                     [sys.executable, "-m", "icalgebra", name, *map(str, words)], cwd=away, capture_output=True,
                     env={**BARE, "PYTHONPATH": str(site), **environment}, timeout=600,

@@ -45,5 +45,5 @@ def test_logits_and_every_activation_agree_by_name() -> None:
 
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "transformer_lens.model_bridge", None)
-    with pytest.raises(InputError, match=r"icalgebra\[transformer_lens\]"):
+    with pytest.raises(InputError, match=r"icalgebra\[transformer-lens\]"):
         to_transformer_lens(icalgebra.load_model("small"))

@@ -36,7 +36,7 @@ def to_transformer_lens(model: Transformer) -> Any:
         from transformer_lens.model_bridge import TransformerBridge
     except ImportError as error:
         raise InputError(
-            "TransformerLens 4 or later is not installed: pip install 'icalgebra[transformer_lens]'"
+            "TransformerLens 4 or later is not installed: pip install 'icalgebra[transformer-lens]'"
         ) from error
     transformers = require_transformers()
     with tempfile.TemporaryDirectory() as folder:

@@ -7,16 +7,17 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from icalgebra.experiments.architecture.reading import MIDDLE
-from icalgebra.plotting import COLOURS, axes, legend_below
+from icalgebra.plotting import COLOURS, WIDTH, axes, legend_below
 from icalgebra.plotting.sweep_curves import draw_run, legend_without_repeats, shades_of
 from icalgebra.results import Curve, Result
 
 AXES = {"n_layers": "layers", "n_heads": "heads per layer", "d_model": "width (d_model)"}
 
 
-def through_training(result: Result) -> Figure:
+def through_training(*results: Result) -> Figure:
     """One column per sweep: training loss above, hold-out accuracy below; one line per run."""
-    figure, panels = axes(2, 3, (9.4, 5.4), sharex=True, sharey="row")
+    (result,) = results
+    figure, panels = axes(2, 3, (WIDTH, 4.8), sharex=True, sharey="row")
     for column, (field, title) in enumerate(AXES.items()):
         swept = sorted(_swept(result, field), key=lambda run: run[field])
         shades = shades_of(sorted({run[field] for run in swept}))
@@ -25,16 +26,18 @@ def through_training(result: Result) -> Figure:
         panels[0][column].set_title(title)
         legend_without_repeats(panels[1][column])
         panels[1][column].set(xlabel="training steps", ylim=(0, 101))
-    panels[0][0].set_ylabel("training loss (nats per token)")
+        panels[1][column].tick_params(axis="x", labelsize=7.5)
+    panels[0][0].set_ylabel("loss (nats per token)")
     panels[1][0].set_ylabel("hold-out accuracy (%)")
     return figure
 
 
-def beside_published(result: Result) -> Figure:
+def beside_published(*results: Result) -> Figure:
     """Hold-out accuracy of every setting, ours and the paper's."""
+    (result,) = results
     settings = result.details["settings"]
     names = [f"{s['layers']} layers, {s['heads']} heads, {s['d_model']}" for s in settings]
-    figure, panels = axes(1, 1, (9.2, 0.6 + 0.3 * len(settings)))
+    figure, panels = axes(1, 1, (WIDTH, 0.9 + 0.26 * len(settings)))
     panel = panels[0][0]
     places = range(len(settings))
     panel.plot([s["published"]["holdout"] for s in settings], places, "D", color=COLOURS["published"], markersize=5,

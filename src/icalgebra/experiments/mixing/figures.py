@@ -5,17 +5,18 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from icalgebra.language.vocabulary import MECHANISMS
-from icalgebra.plotting import COLOURS, axes
+from icalgebra.plotting import COLOURS, WIDTH, axes, legend_below
 from icalgebra.plotting.skills import SKILLS
-from icalgebra.plotting.sweep_curves import draw_run, legend_without_repeats, shades_of
+from icalgebra.plotting.sweep_curves import draw_run, shades_of
 from icalgebra.results import Curve, Result
 
 SHOWN = ("holdout", *MECHANISMS)
 
 
-def through_training(result: Result) -> Figure:
+def through_training(*results: Result) -> Figure:
     """Training loss (dashed: its exact floor) and hold-out accuracy, each in the run's own world, by step."""
-    figure, panels = axes(1, 2, (9.2, 3.6))
+    (result,) = results
+    figure, panels = axes(1, 2, (WIDTH, 3.4))
     runs = sorted(result.details["runs"], key=lambda run: run["p_mix"])
     shades = shades_of(sorted({run["p_mix"] for run in runs}))
     for run in runs:
@@ -24,13 +25,14 @@ def through_training(result: Result) -> Figure:
         panels[0][0].axhline(result.values[f"p{p:g}.floor"].value, color=colour, linestyle="--", linewidth=0.9)
     panels[0][0].set(title="training loss", xlabel="training steps", ylabel="nats per token")
     panels[0][1].set(title="hold-out accuracy, own world", xlabel="training steps", ylabel="%", ylim=(0, 101))
-    legend_without_repeats(panels[0][0])
+    legend_below(figure, panels, 5)
     return figure
 
 
-def skills(result: Result) -> Figure:
+def skills(*results: Result) -> Figure:
     """Every skill of the finished models: evaluated in their own world, and at p_mix .7."""
-    figure, panels = axes(1, len(SHOWN), (9.6, 2.8), sharey=True)
+    (result,) = results
+    figure, panels = axes(1, len(SHOWN), (WIDTH, 2.5), sharey=True)
     mixes = result.details["measured"]
     for panel, skill in zip(panels[0], SHOWN):
         for where, colour, label in (("own", COLOURS["model"], "own world"), ("p7", COLOURS["ceiling"], "p_mix .7")):
@@ -46,7 +48,7 @@ def skills(result: Result) -> Figure:
         panel.set(title=SKILLS[skill][0], ylim=(0, 102), xlabel="p_mix")
         panel.set_xticks([0, 0.5, 1], ["0", ".5", "1"])
     panels[0][0].set_ylabel("accuracy (%)")
-    panels[0][0].legend(fontsize=7.5, loc="lower right")
+    legend_below(figure, panels)
     return figure
 
 

@@ -2,47 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from matplotlib.figure import Figure
 
-from icalgebra.plotting import axes
+from icalgebra.plotting import by_model, named
 from icalgebra.plotting.panels import titled
 from icalgebra.results import Result
 
 KINDS = ("closure", "cancellation")
 
 
-def accuracy(result: Result) -> Figure:
+def accuracy(*results: Result) -> Figure:
     """Accuracy of every probe on every variable."""
-    return _matrices(result, "accuracy", "variable", (50.0, 100.0), "viridis", factor=100)
+    return _matrices(results, "accuracy", "variable", (50.0, 100.0), "viridis", factor=100)
 
 
-def unembedding(result: Result) -> Figure:
+def unembedding(*results: Result) -> Figure:
     """Cosines of probes with the unembedding."""
-    return _matrices(result, "unembedding", "unembedding of", (-0.6, 0.6), "RdBu_r")
+    return _matrices(results, "unembedding", "unembedding of", (-0.6, 0.6), "RdBu_r")
 
 
-def among_probes(result: Result) -> Figure:
+def among_probes(*results: Result) -> Figure:
     """Cosines between probes."""
-    return _matrices(result, "probes", "probe", (-1.0, 1.0), "RdBu_r")
+    return _matrices(results, "probes", "probe", (-1.0, 1.0), "RdBu_r")
 
 
 def _matrices(
-    result: Result, key: str, rows: str, span: tuple[float, float], colours: str, factor: float = 1.0
+    results: Sequence[Result], key: str, rows: str, span: tuple[float, float], colours: str, factor: float = 1.0
 ) -> Figure:
-    """One matrix per subspace, with the variables in order on both axes."""
-    figure, panels = axes(1, 2, (9.0, 4.4))
-    letters = list(result.details["variables"])
-    for panel, kind in zip(panels[0], KINDS):
-        table = [[factor * value for value in row] for row in result.details[kind][key]]
-        drawn = panel.imshow(table, cmap=colours, vmin=span[0], vmax=span[1])
-        _plain(panel, letters)
-        if key != "probes":  # a probe's cosine with itself is always one
-            _numbered(panel, table, factor, span[1])
-        titled(panel, f"{kind} subspace")
-        panel.set_xlabel("probe")
-    panels[0][0].set_ylabel(rows)
+    """One matrix per subspace and model, with the variables in order on both axes; one colour scale for all."""
+    figure, panels = by_model(results, 2, 3.3)
+    for row, result in zip(panels, results):
+        letters = list(result.details["variables"])
+        for panel, kind in zip(row, KINDS):
+            table = [[factor * value for value in line] for line in result.details[kind][key]]
+            drawn = panel.imshow(table, cmap=colours, vmin=span[0], vmax=span[1])
+            _plain(panel, letters)
+            if key != "probes":  # a probe's cosine with itself is always one
+                _numbered(panel, table, factor, span[1])
+            titled(panel, named(results, result, f"{kind} subspace"))
+            panel.set_xlabel("probe")
+        row[0].set_ylabel(rows)
     figure.colorbar(drawn, ax=panels, shrink=0.8, label="accuracy (%)" if factor > 1 else "cosine")
     return figure
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from icalgebra.plotting import COLOURS, axes, legend_below, line
+from icalgebra.plotting import COLOURS, WIDTH, axes, legend_below, line, named
 from icalgebra.plotting.panels import titled
 from icalgebra.results import Result
 
@@ -22,47 +22,54 @@ BARS = {
     "random": "control: random subspaces",
     "dormant": "control: only directions that hardly vary",
 }
-WIDTH = 0.36
+BAR = 0.36
 
 
-def tests(result: Result) -> Figure:
-    """Interchange accuracy of both subspaces in other sequences, above their controls."""
-    figure, panels = axes(1, 1, (9.0, 4.4))
-    panel = panels[0][0]
-    for place, (kind, colour) in enumerate(KINDS.items()):
-        found = {i: result.values[f"{kind}.{key}"].scaled(100) for i, key in enumerate(BARS)
-                 if f"{kind}.{key}" in result.values}  # fmt: skip
-        errors = [
-            [max(0.0, e.value - e.low) for e in found.values()],
-            [max(0.0, e.high - e.value) for e in found.values()],
-        ]
-        panel.barh([i + WIDTH * (place - 0.5) for i in found], [e.value for e in found.values()], WIDTH, xerr=errors,
-                   color=colour, label=f"{kind} set", error_kw={"elinewidth": 0.8, "ecolor": "#333333"})  # fmt: skip
-    panel.set_yticks(range(len(BARS)), list(BARS.values()))
-    panel.invert_yaxis()
-    panel.set(xlim=(0, 102), xlabel="interchange accuracy (%)")
+def tests(*results: Result) -> Figure:
+    """Interchange accuracy of both subspaces in other sequences, above their controls; a panel per model."""
+    figure, panels = axes(1, len(results), (WIDTH, 4.2), sharey=True)
+    for panel, result in zip(panels[0], results):
+        for place, (kind, colour) in enumerate(KINDS.items()):
+            found = {i: result.values[f"{kind}.{key}"].scaled(100) for i, key in enumerate(BARS)
+                     if f"{kind}.{key}" in result.values}  # fmt: skip
+            errors = [
+                [max(0.0, e.value - e.low) for e in found.values()],
+                [max(0.0, e.high - e.value) for e in found.values()],
+            ]
+            panel.barh([i + BAR * (place - 0.5) for i in found], [e.value for e in found.values()], BAR, xerr=errors,
+                       color=colour, label=f"{kind} set", error_kw={"elinewidth": 0.8, "ecolor": "#333333"})  # fmt: skip
+        panel.set(xlim=(0, 102), xlabel="interchange accuracy (%)", title=result.model if len(results) > 1 else "")
+    panels[0][0].set_yticks(range(len(BARS)), list(BARS.values()))
+    panels[0][0].invert_yaxis()
     legend_below(figure, panels)
     return figure
 
 
-def convergence(result: Result) -> Figure:
+def convergence(*results: Result) -> Figure:
     """Accuracy on fresh pairs while the subspaces are fitted, at our learning rate and at the published one."""
+    columns = [(result, prefix, title) for result in results for prefix, title in _widths(result).items()]
+    figure, panels = axes(1, len(columns), (WIDTH, 2.9), sharey=True)
+    for panel, (result, prefix, title) in zip(panels[0], columns):
+        for kind, colour in KINDS.items():
+            for name, style in (("ours", "-"), ("published", "--")):
+                rate = result.config["learning_rate" if name == "ours" else "published_rate"]
+                line(panel, result.curves[f"{prefix}{kind}.{name}"], colour, f"{kind}, {rate:g}", linestyle=style)
+        titled(panel, named(results, result, title))
+        panel.title.set_fontsize(8)
+        panel.set(xlabel="step", ylim=(-2, 102))
+    panels[0][0].set_ylabel("interchange accuracy (%)")
+    legend_below(figure, panels, 4)
+    return figure
+
+
+def _widths(result: Result) -> dict[str, str]:
+    """Prefixes of curves and their titles: the model, and the same model made wider."""
     groups = {"": f"d_model = {result.details['d_model']}, {result.config['n']} pairs"}
     for key in result.curves:
         if key.startswith("width."):
             width = key.split(".")[1]
             groups[f"width.{width}."] = f"d_model = {width}, {result.config['n_wide']} pairs"
-    figure, panels = axes(1, len(groups), (max(4.6, 3.1 * len(groups)), 2.9), sharey=True)
-    for panel, (prefix, title) in zip(panels[0], groups.items()):
-        for kind, colour in KINDS.items():
-            for name, style in (("ours", "-"), ("published", "--")):
-                rate = result.config["learning_rate" if name == "ours" else "published_rate"]
-                line(panel, result.curves[f"{prefix}{kind}.{name}"], colour, f"{kind}, {rate:g}", linestyle=style)
-        titled(panel, title)
-        panel.set(xlabel="step", ylim=(-2, 102))
-    panels[0][0].set_ylabel("interchange accuracy (%)")
-    legend_below(figure, panels, 4)
-    return figure
+    return groups
 
 
 FIGURES = (tests, convergence)

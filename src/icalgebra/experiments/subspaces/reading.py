@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from markupsafe import Markup
+
 from icalgebra.experiments.shared.readings import NotMeasured, Number, Shown, Stated, Values, stated
 
 PUBLISHED_PAIRS, PUBLISHED_STEPS = 2000, 250  # the published fit: pairs by the paper, steps by the released code
@@ -51,6 +53,10 @@ class SetSubspace:
     earlier_layer: bool  # some layer before the last reaches more than the last
     resid_mid: Shown  # as many dimensions of the residual stream behind the final attention
     better_there: bool  # than of the final attention output in the same sweep
+
+    @property
+    def seeds(self) -> list[Markup]:
+        return [accuracy.plain for accuracy in self.by_seed]
 
 
 @dataclass(frozen=True)
