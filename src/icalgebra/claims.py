@@ -29,20 +29,24 @@ The verdicts, with what decides them beside the rule (verdicts.py has the order 
 
 `resolution` is by default the tolerance, or the distance from the threshold to the published number. `check = true`
 marks a row that is not the paper's: it is judged, and not counted. Fields of a row hold for its claims, unless they say
-otherwise. Rules were written before the numbers were measured, except those marked `late` or `changed`.
+otherwise, and a field that is not listed here is an error. Rules were written before the numbers were measured, except
+those marked `late` or `changed`. On 2026-11-18 the classes beyond reproduced and differs were added for all rules; what
+a claim states for them was chosen from what the paper says or from how the number is measured, never from the verdict
+that follows, and each `changed` says which.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import tomllib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
-from icalgebra.errors import InputError
+from icalgebra.errors import InputError, unknown
 from icalgebra.results import Result
 from icalgebra.statistics import Estimate
 
@@ -51,8 +55,18 @@ VERDICTS: tuple[Verdict, ...] = (
     "reproduced", "stronger here", "differs", "undecided", "not comparable", "not measured",
 )  # fmt: skip
 RULES = ("within", "at_least", "at_most", "holds")
-OF_ROW = ("why", "late", "changed", "better", "resolution", "control", "sample", "exclusive", "setting",
-          "not_comparable", "check")  # fmt: skip
+NUMBER = (int, float)
+TEXT_OF_ROW = dict.fromkeys(("id", "family", "place", "text"), str)
+# What a row states holds for its claims, unless they state it themselves.
+TYPES_OF_ROW: dict[str, Any] = {
+    **dict.fromkeys(("why", "changed", "better", "exclusive", "setting", "not_comparable"), str),
+    "late": bool, "check": bool, "resolution": NUMBER, "control": (str, *NUMBER), "sample": int, "requires": dict,
+    "comparable_if": list,
+}  # fmt: skip
+TYPES_OF_CLAIM: dict[str, Any] = {
+    **dict.fromkeys(("id", "text", "value", "unit", "note"), str), "published": (str, *NUMBER),
+    "within": NUMBER, "at_least": NUMBER, "at_most": NUMBER, "holds": bool,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -148,34 +162,63 @@ def read_claims(path: Path, experiment: str) -> list[Claim]:
 
 
 def _claim(row: dict[str, Any], entry: dict[str, Any], experiment: str) -> Claim:
-    known = {field.name for field in fields(Claim)} | set(RULES)
-    if mistyped := [key for key in entry if key not in known]:
-        raise ValueError(f"{row['id']}.{entry['id']} has an unknown field {mistyped[0]!r}")
-    (rule,) = [key for key in entry if key in RULES]
-    merged = {key: row[key] for key in OF_ROW if key in row} | {k: v for k, v in entry.items() if k not in RULES}
-    conditions = merged.pop("comparable_if", row.get("comparable_if", []))
-    if merged.get("better", "higher") not in ("higher", "lower"):
-        raise ValueError(f"{row['id']}.{entry['id']}: better is higher or lower")
+    name = f"{row['id']}.{entry['id']}"
+    _check(f"row {row['id']}", row, {**TEXT_OF_ROW, **TYPES_OF_ROW, "claims": list})
+    _check(name, entry, {**TYPES_OF_CLAIM, **TYPES_OF_ROW})
+    rules = [key for key in entry if key in RULES]
+    if len(rules) != 1:
+        raise ValueError(f"{name} needs exactly one of {', '.join(RULES)}, not {len(rules)}")
+    (rule,) = rules
+    merged = {key: row[key] for key in TYPES_OF_ROW if key in row} | {k: v for k, v in entry.items() if k not in RULES}
+    _check_rule(name, rule, merged)
+    conditions = [_condition(name, found) for found in merged.pop("comparable_if", [])]
     threshold = 0.5 if rule == "holds" else float(entry[rule])
     stated = {
-        "id": f"{row['id']}.{entry['id']}",
+        "id": name,
         "text": f"{row['text']}: {entry['text']}",
         "requires": tuple(sorted({**row.get("requires", {}), **entry.get("requires", {})}.items())),
-        "comparable_if": tuple(Condition(**found) for found in conditions),
-        "resolution": merged["resolution"] if "resolution" in merged else _resolution(rule, threshold, entry),
+        "comparable_if": tuple(conditions),
+        "resolution": merged["resolution"] if "resolution" in merged else _resolution(name, rule, threshold, entry),
     }
     of_row = {"row": row["id"], "family": row["family"], "place": row["place"]}
     return Claim(experiment=experiment, rule=rule, threshold=threshold, **of_row, **(merged | stated))
 
 
-def _resolution(rule: str, threshold: float, entry: dict[str, Any]) -> float:
+def _check(name: str, found: dict[str, Any], types: dict[str, Any]) -> None:
+    for key, value in found.items():
+        if key not in types:
+            raise ValueError(f"{name}: {unknown('field', key, types)}")
+        if not isinstance(value, types[key]) or (isinstance(value, bool) and types[key] is not bool):
+            raise ValueError(f"{name}: {key} cannot be {value!r}")
+
+
+def _check_rule(name: str, rule: str, fields: dict[str, Any]) -> None:
+    """Fields that mean something only together."""
+    if rule == "within" and isinstance(fields["published"], str):
+        raise ValueError(f"{name}: within needs a published number, not {fields['published']!r}")
+    if fields.get("better", "higher") not in ("higher", "lower"):
+        raise ValueError(f"{name}: better must be 'higher' or 'lower', not {fields['better']!r}")
+    if ("exclusive" in fields) != ("setting" in fields):
+        raise ValueError(f"{name}: exclusive and setting go together")
+    if "comparable_if" in fields and "not_comparable" not in fields:
+        raise ValueError(f"{name}: comparable_if needs not_comparable, the reason shown where it does not hold")
+    if "changed" in fields and not re.match(r"\d{4}-\d\d-\d\d: \w", fields["changed"]):
+        raise ValueError(f"{name}: changed must be a date and a reason, '2026-11-18: why', not {fields['changed']!r}")
+
+
+def _condition(name: str, found: dict[str, Any]) -> Condition:
+    _check(f"{name}: comparable_if", found, {"value": str, "at_least": NUMBER, "at_most": NUMBER})
+    return Condition(**found)
+
+
+def _resolution(name: str, rule: str, threshold: float, entry: dict[str, Any]) -> float:
     published = entry["published"]
     if rule == "within":
         return threshold
     if rule == "holds":
         return 0.0
     if isinstance(published, str) or published == threshold:
-        raise ValueError(f"{rule} = {threshold:g} needs a resolution, since {published!r} gives none")
+        raise ValueError(f"{name}: {rule} = {threshold:g} needs a resolution, since {published!r} gives none")
     return abs(published - threshold)
 
 
