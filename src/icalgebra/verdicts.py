@@ -21,6 +21,10 @@ class Decision:
     because: str = ""
 
     @property
+    def decided(self) -> bool:
+        return self.verdict in (*AGREES, "differs")
+
+    @property
     def comparable(self) -> bool:
         return self.verdict not in ("not comparable", "not measured")
 
@@ -59,7 +63,9 @@ def by_rule(claim: Claim, ours: Estimate) -> Decision:
     if value not in fine:
         return Decision("undecided", "the interval meets the rule only because it is wide")
     if (ours.high - ours.low) / 2 > claim.resolution:
-        return Decision("undecided", f"the sample is too small: an interval of ± {claim.resolution:g} or less could tell")
+        return Decision(
+            "undecided", f"the sample is too small: an interval of ± {claim.resolution:g} or less could tell"
+        )
     return Decision("reproduced")
 
 

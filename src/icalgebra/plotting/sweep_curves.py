@@ -43,7 +43,9 @@ def legend_without_repeats(panel: Any) -> None:
     """Below the panel, away from the curves; every label once: seeds of one setting have the same label."""
     found = dict(zip(*reversed(panel.get_legend_handles_labels())))
     if found:
-        panel.legend(list(found.values()), list(found), fontsize=7.5, loc="upper center", bbox_to_anchor=(0.5, -0.3), ncols=3)
+        panel.legend(
+            list(found.values()), list(found), fontsize=7.5, loc="upper center", bbox_to_anchor=(0.5, -0.3), ncols=3
+        )
 
 
 def shades_of(values: list[Any]) -> dict[Any, Any]:

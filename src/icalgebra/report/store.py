@@ -23,6 +23,14 @@ SHIPPED = "small"
 PREFERRED = ("published", "fast", SHIPPED)
 EXPLAINED = ("data", SHIPPED)  # the claims' reasons apply to these, and to all committed results
 THIS_RUN, EARLIER, COMMITTED = "this run", "an earlier run", "committed"
+# Beside the colour, so that no verdict is told by colour alone.
+SIGNS: dict[Verdict, str] = {
+    "reproduced": "=", "stronger here": "+", "differs": "≠", "undecided": "?", "not comparable": "∥", "not measured": "·",
+}  # fmt: skip
+
+
+def css_class(verdict: Verdict) -> str:
+    return verdict.replace(" ", "-")
 
 
 def place(model: str, elsewhere: bool = False) -> tuple[int, str]:
@@ -70,6 +78,22 @@ class Judged:
     @property
     def verdict(self) -> Verdict:
         return self.decision.verdict
+
+    @property
+    def kind(self) -> str:
+        return css_class(self.verdict)
+
+    @property
+    def sign(self) -> str:
+        return SIGNS[self.verdict]
+
+    @property
+    def plain(self) -> str:
+        """Our value without markup, and the model."""
+        if self.ours is None:
+            return ""
+        unit = f" {self.claim.unit}" if self.claim.unit else ""
+        return f": {self.ours.value:.3g}{unit} ({self.model})"
 
     @property
     def needs_reason(self) -> bool:

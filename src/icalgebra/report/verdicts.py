@@ -9,14 +9,10 @@ from itertools import groupby
 
 from icalgebra.claims import VERDICTS, Claim, Verdict
 from icalgebra.experiments import EXPERIMENTS
-from icalgebra.report.store import COMMITTED, Judged, Store, preference
+from icalgebra.report.store import COMMITTED, SIGNS, Judged, Store, css_class, preference
 from icalgebra.verdicts import AGREES
 
 SECONDS_PER_MINUTE = 60
-# On the map and in the table beside the colour, so that no verdict is told by colour alone.
-SIGNS: dict[Verdict, str] = {
-    "reproduced": "=", "stronger here": "+", "differs": "≠", "undecided": "?", "not comparable": "∥", "not measured": "",
-}  # fmt: skip
 MEANINGS: dict[Verdict, str] = {
     "reproduced": "our interval meets the claim's rule",
     "stronger here": "it lies beyond the published number, on the better side",
@@ -50,13 +46,27 @@ class JudgedClaim:
         return SIGNS[self.verdict]
 
     @property
-    def others(self) -> list[Judged]:
-        return [item for item in self.verdicts if item is not self.deciding]
+    def kind(self) -> str:
+        return css_class(self.verdict)
 
     @property
-    def models(self) -> str:
-        """For the table's filter: the models with a value, separated by spaces."""
-        return " ".join(sorted({item.model for item in self.verdicts if item.ours is not None}))
+    def told(self) -> str:
+        """For the map: the claim, its verdict, and the model it rests on."""
+        ours = self.deciding.plain
+        return f"{self.claim.id}: {self.claim.text}. Published: {self.published}. {self.verdict}{ours}"
+
+    @property
+    def because(self) -> str:
+        found = self.deciding.decision.because
+        return found[:1].upper() + found[1:]
+
+    @property
+    def has_section(self) -> bool:
+        return self.deciding.ours is not None
+
+    @property
+    def others(self) -> list[Judged]:
+        return [item for item in self.verdicts if item is not self.deciding]
 
     @property
     def anchor(self) -> str:
@@ -88,6 +98,10 @@ class ClassCount:
     sign: str
     meaning: str
     n: int
+
+    @property
+    def kind(self) -> str:
+        return css_class(self.verdict)
 
 
 def count_classes(judged: list[JudgedClaim]) -> list[ClassCount]:
@@ -162,6 +176,10 @@ class YourRun:
     @property
     def n_agree(self) -> int:
         return len(self.agree)
+
+    @property
+    def n_disagree(self) -> int:
+        return len(self.disagree)
 
     @property
     def n_undecided(self) -> int:
