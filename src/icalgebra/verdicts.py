@@ -30,7 +30,7 @@ class Decision:
 
 
 def decide(claim: Claim, result: Result | None, fitting: dict[str, str] | None = None) -> Decision:
-    """The verdict of one result. fitting: of each group of exclusive settings, the one that fits (see fitting_settings).
+    """The verdict of one result. fitting: of exclusive settings the one that fits (see fitting_settings).
 
     The questions in their order: was it measured, can it be compared, is there enough to tell, does it meet the rule.
     """

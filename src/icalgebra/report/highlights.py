@@ -116,8 +116,7 @@ def _row(top: float, label: str, row: JudgedClaim) -> Markup:
         top + TRACK - 11, label, WIDTH, top + TRACK - 11, f"{number}{_number(row.deciding)}"
     )
     marks = [Markup('<line x1="{}" x2="{}" y1="{}" y2="{}" class="track"/>').format(MARGIN, WIDTH - MARGIN, y, y)]
-    for item in reversed(_measured(row)):
-        marks.append(_mark(item, y, whole, item is row.deciding))
+    marks += [_mark(item, y, whole, item is row.deciding) for item in reversed(_measured(row))]
     if number:
         x = _x(float(row.claim.published), whole)
         marks.append(Markup('<path d="M{} {}l5 -5l5 5l-5 5z" class="published"/>').format(f"{x - 5:.1f}", y))

@@ -72,7 +72,7 @@ class Body:
 
 @dataclass(frozen=True)
 class Section:
-    """text: about all models of the paper's world side by side; bodies: models of other worlds, and what lacks values."""
+    """text: about all models of the paper's world side by side; bodies: models of other worlds, or without values."""
 
     experiment: Experiment
     text: Markup
@@ -142,8 +142,13 @@ class Page:
     missing: list[Experiment]
     experiments: list[Experiment]  # those that can be rerun
 
-    preferred = PREFERRED
-    titles = {name: item.title for name, item in EXPERIMENTS.items()}
+    @property
+    def preferred(self) -> tuple[str, ...]:
+        return PREFERRED
+
+    @property
+    def titles(self) -> dict[str, str]:
+        return {name: item.title for name, item in EXPERIMENTS.items()}
 
     @property
     def n_rows(self) -> int:

@@ -19,13 +19,14 @@ from icalgebra.verdicts import Decision, decide, fitting_settings
 
 SEED = "-seed"  # in the names of committed runs that differ in their seed: shown only in tables of several models
 SHIPPED = "small"
-# A claim's verdict rests on the first of these that can be compared: the paper's own recipe, the paper's size, the rest.
+# A verdict rests on the first of these that can be compared: the paper's own recipe, then its size, then the rest.
 PREFERRED = ("published", "fast", SHIPPED)
 EXPLAINED = ("data", SHIPPED)  # the claims' reasons apply to these, and to all committed results
 THIS_RUN, EARLIER, COMMITTED = "this run", "an earlier run", "committed"
 # Beside the colour, so that no verdict is told by colour alone.
 SIGNS: dict[Verdict, str] = {
-    "reproduced": "=", "stronger here": "+", "differs": "≠", "undecided": "?", "not comparable": "∥", "not measured": "·",
+    "reproduced": "=", "stronger here": "+", "differs": "≠",
+    "undecided": "?", "not comparable": "∥", "not measured": "·",
 }  # fmt: skip
 
 
