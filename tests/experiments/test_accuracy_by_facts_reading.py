@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from matplotlib.container import BarContainer
 
 from icalgebra.claims import published
 from icalgebra.experiments.accuracy_by_facts.figures import CAUSES, by_structure, causes, labels
@@ -81,20 +82,21 @@ def test_by_structure_draws_ceiling_mechanisms_model_and_published() -> None:
             assert panel.lines[3].get_ydata() == pytest.approx([100 * y for _, y in points])
 
 
-def test_causes_draws_a_bar_per_group_and_condition() -> None:
+def test_causes_draws_a_panel_per_group_and_a_bar_per_model_and_condition() -> None:
     kept = {key: value for key, value in RESULT.values.items() if key != "decline.C3.repeated"}
-    (panel,) = causes(replace(RESULT, values=kept)).axes
-    bars = {
-        (container.get_label(), round(bar.get_x() + bar.get_width() / 2)): bar.get_height()
-        for container in panel.containers
-        if container.get_label() in ("C3", "C4")
-        for bar in container.patches
-    }
-    conditions = {
-        (name, place): f"decline.{name}.{cause}" for name in ("C3", "C4") for place, cause in enumerate(CAUSES)
-    }
-    assert bars == pytest.approx({found: 100 * kept[key].value for found, key in conditions.items() if key in kept})
-    assert [text.get_text() for text in panel.get_xticklabels()] == labels(200)
+    other = replace(
+        RESULT, model="other", values={key: replace(v, value=0.5, low=0.4, high=0.6) for key, v in kept.items()}
+    )
+    panels = causes(replace(RESULT, values=kept), other).axes
+    for panel, name in zip(panels, ("C3", "C4"), strict=True):
+        bars = [found for found in panel.containers if isinstance(found, BarContainer)]
+        assert [found.get_label() for found in bars] == ["small", "other"]
+        keys = {place: f"decline.{name}.{cause}" for place, cause in enumerate(CAUSES)}
+        there = {place: key for place, key in keys.items() if key in kept}
+        ours, others = ({round(bar.get_x() + bar.get_width() / 2): bar.get_height() for bar in found} for found in bars)
+        assert ours == pytest.approx({place: 100 * kept[key].value for place, key in there.items()})
+        assert others == dict.fromkeys(there, 50.0)
+    assert [text.get_text() for text in panels[-1].get_xticklabels()] == labels(200)
 
 
 def test_condition_names_follow_the_models_length() -> None:

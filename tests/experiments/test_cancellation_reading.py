@@ -133,11 +133,15 @@ def test_maps_and_points_are_the_tables() -> None:
         assert np.array_equal(axis.images[0].get_array(), tables[key])
     plt.close(figure)
     figure = figures.attend_and_demote(SMALL)
-    keys = [f"{law}.{side}" for law in figures.LAWS for side in figures.SIDES]
+    keys = [f"{figures.SCATTERED}.{side}" for side in figures.SIDES]
     for axis, key in zip(figure.axes, keys, strict=True):
         points = [np.array(found.lines[0].get_xydata()) for found in axis.containers]
         assert np.allclose([layer[:, 0] for layer in points], 100 * np.array(tables[f"{key}.fact"]))
         assert np.allclose([layer[:, 1] for layer in points], tables[f"{key}.change_in_group"])
         strongest = np.abs(tables[f"{key}.change_in_group"]).argmax()
-        assert axis.texts[0].get_text() == f"{strongest // 8}.{strongest % 8}"
+        named = [text.get_text() for text in axis.texts]
+        assert f"{strongest // 8}.{strongest % 8}" in named
+        heights = [text.xyann[1] for text in axis.texts]
+        assert heights == sorted(heights, reverse=True)
+        assert len({round(height, 3) for height in heights}) == len(named) == figures.NAMED  # no two on each other
     plt.close(figure)

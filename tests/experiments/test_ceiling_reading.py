@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from icalgebra.claims import published
-from icalgebra.experiments.ceiling.figures import PANELS, beside_solvers, by_structure
+from icalgebra.experiments.ceiling.figures import PANELS, beside_solvers
 from icalgebra.experiments.ceiling.reading import read
 from icalgebra.experiments.shared.readings import Values
-from icalgebra.language.world import PAPER_STRUCTURES
 from icalgebra.results import read_result
 
 RESULT = read_result(Path(__file__).parents[2] / "results/full/data/ceiling.json")
@@ -47,9 +45,6 @@ def test_quotes(field: str, key: str) -> None:
 def test_units_and_published_model() -> None:
     assert READING.published_model.value == 87.3
     assert READING.calibration_holdout.unit == "points"  # a difference of two accuracies
-    assert {name: item.estimate for name, item in READING.alone.items()} == {
-        name: RESULT.values[f"structure.{name}"] for name in ("C10", "C8", "C4")
-    }
 
 
 def test_the_table_has_a_row_per_mechanism_that_answers() -> None:
@@ -79,16 +74,4 @@ def test_beside_solvers_draws_three_curves_per_panel() -> None:
             assert line.get_ydata() == pytest.approx([100 * y for y in curve.y])
         aucs = [f"{100 * RESULT.values[f'{prefix}.{name}'].value:.1f}" for name in ("ceiling", "solvers")]
         model = "92.4" if prefix == "p7.train" else "87.3"
-        assert panel.texts[0].get_text() == f"AUC: ceiling {aucs[0]}\nmechanisms {aucs[1]}\npublished model {model}"
-
-
-def test_by_structure_draws_ceiling_and_published_model() -> None:
-    panels = by_structure(RESULT).axes
-    for panel, name in zip(panels, PAPER_STRUCTURES):
-        points = published()["figures"]["2a"].get(name)
-        assert panel.get_title() == name
-        assert panel.lines[0].get_ydata() == pytest.approx([100 * y for y in RESULT.curves[f"structure.{name}"].y])
-        assert len(panel.lines) == (2 if points else 1)
-        if points:  # k counts the query, the axis does not
-            assert list(panel.lines[1].get_xdata()) == [k - 1 for k, _ in points]
-            assert panel.lines[1].get_ydata() == pytest.approx([100 * y for _, y in points])
+        assert panel.texts[0].get_text() == f"AUC\nceiling {aucs[0]}\nmechanisms {aucs[1]}\npublished model {model}"

@@ -120,8 +120,8 @@ def test_runs_that_learned_nothing_leave_sentences_out(result: Result) -> None:
 def test_phases_show_losses_floors_skills_and_onsets(result: Result) -> None:
     losses, skills = phases(result).axes
     lines = {line.get_label(): line for line in losses.lines}
-    assert np.allclose(lines["answer slot"].get_ydata(), result.details["runs"][0]["values"]["loss/answer"])
-    assert lines["answer: floor"].get_ydata()[0] == result.values["floor.answer"].value
+    assert np.allclose(lines["loss, answer slot"].get_ydata(), result.details["runs"][0]["values"]["loss/answer"])
+    assert lines["its floor, answer slot"].get_ydata()[0] == result.values["floor.answer"].value
     lines = {line.get_label(): line for line in skills.lines}
     onsets = [line.get_xdata()[0] for line in skills.lines if line.get_marker() == "o"]
     assert onsets == [result.values[f"onset.{name}"].value for name in SKILLS if name != "holdout"]
@@ -132,12 +132,12 @@ def test_phases_show_losses_floors_skills_and_onsets(result: Result) -> None:
 def test_seeds_and_roles_show_every_run(result: Result) -> None:
     runs = result.details["runs"]
     panels = {panel.get_title(): panel for panel in seeds(result).axes}
-    for run, loss, copy in zip(runs, panels["training loss"].lines, panels["copy"].lines, strict=True):
+    for run, loss, copy in zip(runs, panels["training loss (nats)"].lines, panels["copy"].lines, strict=True):
         assert np.allclose(loss.get_xydata(), run["loss"])
         assert np.allclose(copy.get_ydata(), 100 * np.array(run["values"]["copy"]))
-    panels = {panel.get_title(): panel for panel in roles(result).axes}
-    for role, (title, _) in ROLES.items():
-        for run, line in zip(runs, panels[title].lines, strict=True):
+    for panel, (role, (title, _)) in zip(roles(result).axes, ROLES.items()):
+        heads = [run["roles"][role]["head"] for run in runs]
+        assert panel.get_title() == f"{title}\n{', '.join(heads)}"
+        for run, line in zip(runs, panel.lines, strict=True):
             found = run["roles"][role]
             assert np.allclose(line.get_ydata(), 100 * np.array(found["own"]["y"]) / max(found["own"]["y"]))
-            assert line.get_label() == f"{found['head']} (seed {run['config']['seed']})"

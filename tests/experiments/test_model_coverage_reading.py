@@ -97,7 +97,7 @@ def test_the_figure_stacks_the_mechanisms_below_model_and_ceiling() -> None:
         assert [area.get_label() for area in areas] == list(MECHANISMS)
         assert [y[x == size].max() for size in (1, 50, 199)] == pytest.approx([top[0], top[49], top[198]])
         for line, name in zip(panel.lines, ("ceiling", "model"), strict=True):
-            assert line.get_label() == name
+            assert line.get_label() == {"ceiling": "ceiling", "model": "small"}[name]
             assert line.get_ydata() == pytest.approx(drawn(RESULT, kind, name))
         auc, published = RESULT.values[f"{kind}.auc"].value, "92.4" if kind == "train" else "87.3"
-        assert f"model {100 * auc:.1f} ({published})" in panel.texts[0].get_text()
+        assert panel.texts[0].get_text() == f"AUC (%)\nsmall {100 * auc:.1f}\npublished model {published}"

@@ -130,7 +130,8 @@ def test_the_setting_of_the_published_coverage_is_the_one_that_fits(
 ) -> None:
     ours = committed.published_coverage
     assert ours is not None
-    assert (ours.n_published, ours.n_met_other, ours.fits_other) == (10, 10, True)
+    # The tenth, the total of training sequences, touches the edge of its rule by its interval alone: undecided.
+    assert (ours.n_published, ours.n_met_other, ours.fits_other) == (10, 9, True)
     stored = store.get("coverage")
     assert stored is not None
     swapped = {

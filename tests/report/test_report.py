@@ -336,8 +336,8 @@ def test_results_of_this_run_are_shown_and_judged_whatever_their_name(tmp_path: 
     shipped = read_result(ROOT / "results" / "full" / "small" / "closure.json")
     write_result(tmp_path / "fresh", stamped(shipped, model="my-seed0", model_hash="mine"))
     html = build_report(tmp_path, tmp_path / "fresh", ROOT / "results").read_text()
-    assert html.count("Model <code>my-seed0</code>") == 1
-    assert html.count("Model <code>sprint-seed0</code>") == 0  # committed: only in tables of several models
+    assert html.count("model <code>my-seed0</code>") == 1
+    assert html.count("model <code>sprint-seed0</code>") == 0  # committed: only in tables of several models
     (claim,) = (item for item in load_claims() if item.id == "L1.top1")
     judged = Store(tmp_path / "fresh", ROOT / "results").judge(claim)
     assert [(item.model, item.origin) for item in judged if item.model == "my-seed0"] == [
@@ -400,7 +400,7 @@ def test_a_copying_head_that_the_effect_does_not_see_is_named(named: bool, tmp_p
     earlier = {key: value for key, value in shipped.config.items() if key != "chosen_by"}
     write_result(tmp_path / "results", replace(shipped, details=details, config=earlier))
     html = " ".join(build_report(tmp_path, None, tmp_path / "results").read_text().split())
-    assert ("is another one, <strong>0.1</strong> (in 97.0 % of copies), and carried over alone" in html) == named
+    assert ("is another one, <strong>0.1</strong> (in 97.0 % of copies), with an indirect effect of" in html) == named
     assert ("an indirect effect of 0.031. So a head that copies is there" in html) == named
 
 

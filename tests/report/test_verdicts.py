@@ -26,12 +26,12 @@ def claim(rule: str, threshold: float, **more: Any) -> Claim:
 
 
 def result(low: float, value: float, high: float, n: int = 100, **others: Estimate) -> Result:
-    values = {"key": Estimate(value, low, high, n), **others}
+    values = {"key": Estimate(float(value), float(low), float(high), n), **others}
     return Result("coverage", "quick", "data", 0, {}, "command", values)
 
 
 def exactly(value: float) -> Estimate:
-    return Estimate(value, value, value, 100)
+    return Estimate(float(value), float(value), float(value), 100)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,14 @@ def test_a_claim_counts_once_by_the_preferred_model_that_can_be_compared() -> No
     assert counts == {**dict.fromkeys(VERDICTS, 0), "differs": 1, "undecided": 1, "stronger here": 1}
 
 
-ROW = '[[row]]\nid = "X"\nfamily = "f"\nplace = "p"\ntext = "t"\n{row}\nclaims = [{{ id = "y", text = "t", value = "v", {claim} }}]'
+ROW = """[[row]]
+id = "X"
+family = "f"
+place = "p"
+text = "t"
+{row}
+claims = [{{ id = "y", text = "t", value = "v", {claim} }}]
+"""
 
 
 @pytest.mark.parametrize(
@@ -193,9 +200,8 @@ def test_what_is_stated_for_the_newer_classes_is_dated() -> None:
 def test_every_value_that_a_rule_asks_for_exists() -> None:
     store = Store(None, ROOT / "results")
     for item in load_claims():
-        held = {
-            key for model in store.models(item.experiment) for key in store.get(item.experiment, model).result.values
-        }  # type: ignore[union-attr]
+        results = [store.best(item.experiment, model) for model in store.models(item.experiment)]
+        held = {key for stored in results if stored for key in stored.result.values}
         asked = {item.value, *(condition.value for condition in item.comparable_if)}
         assert asked | ({item.control} if isinstance(item.control, str) and item.control else set()) <= held, item.id
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import sys
 import threading
@@ -43,8 +44,13 @@ class Explore:
             raise InputError("the explorer needs an extra: pip install 'icalgebra[explorer]'") from None
         if not 0 <= self.port <= 65535:
             raise InputError(f"a port is a number from 0 to 65535, not {self.port}")
+        import torch
+
         from icalgebra.explorer.models import Library
 
+        # The browser needs a core too, and threads that wait for one stall every small operation: on two busy cores
+        # two threads took up to ten times as long as one.
+        torch.set_num_threads(max(1, (os.cpu_count() or 1) // 2))
         library = Library(self.model, self.run_folders)
         if self.export is not None:
             self._export(library)

@@ -10,7 +10,7 @@ from icalgebra.results import NotMeasuredError, Result
 
 
 def drawings(experiment: Experiment, *results: Result) -> dict[str, Markup]:
-    """By the name of the drawing function, whose docstring becomes the text for screen readers: all models in one figure.
+    """All models in one figure, by the name of the drawing function, whose docstring is the text for screen readers.
 
     'not measured' where the results lack what a figure shows.
     """

@@ -99,7 +99,8 @@ def _scatter(panel: Any, tables: dict[str, Any], key: str) -> None:
     for layer, head in sorted(ranked, key=lambda found: -y[found]):
         height = min(y[layer, head], height - apart)
         panel.annotate(f"{layer}.{head}", (100 * x[layer, head], y[layer, head]), (100 * x.max() * 1.08, height),
-                       fontsize=7.5, va="center", arrowprops={"arrowstyle": "-", "color": "#999999", "linewidth": 0.5})  # fmt: skip
+                       fontsize=7.5, va="center",
+                       arrowprops={"arrowstyle": "-", "color": "#999999", "linewidth": 0.5})  # fmt: skip
     panel.set_xlim(right=100 * x.max() * 1.25)
 
 

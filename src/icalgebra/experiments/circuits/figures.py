@@ -34,7 +34,7 @@ def _sign(name: str) -> str:
 
 
 def maps(*results: Result) -> Figure:
-    """One heat map per mechanism and model: components in rows, tokens of the query in columns, shares of the effect."""
+    """One heat map per mechanism and model: components in rows, tokens of the query in columns, effects as shares."""
     columns = max(len(result.details["mechanisms"]) for result in results)
     figure, panels = by_model(results, columns, 6.0, sharey="row")
     for row, result in zip(panels, results):
@@ -68,7 +68,7 @@ def _share_map(panel: Any, table: dict[str, Any], total: float) -> None:
 
 
 def graphs(*results: Result) -> Figure:
-    """One graph per mechanism and model: components at tokens, layers upwards, paths with the share that each carries."""
+    """One graph per mechanism and model: components at tokens, layers upwards, paths with the share each carries."""
     found = [(result, name) for result in results for name in result.details["mechanisms"]]
     rows = (len(found) + 1) // 2
     figure, panels = axes(rows, 2, (WIDTH + 1, 3.6 * rows))

@@ -29,7 +29,7 @@ TRAINING = {
 
 
 def two_queries(*results: Result) -> Figure:
-    """Bars: the logit of every variable after the left one; those that facts link to it are coloured. A row per model."""
+    """Bars: the logit of every variable after the left one; coloured where facts link it. A row per model."""
     figure, drawn = by_model(results, 2, 2.1, sharey="row")
     for row, result in zip(drawn, results):
         panels = result.details["example"]["panels"]

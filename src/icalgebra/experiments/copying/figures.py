@@ -36,7 +36,7 @@ def effects(*results: Result) -> Figure:
 
 
 def strips(*results: Result) -> Figure:
-    """One row per variation of one sequence and model: attention over its facts, coloured by slot, and direct logits."""
+    """One row per variation of a sequence and model: attention over its facts, coloured by slot, and direct logits."""
     rows = [(result, name) for result in results for name in VARIANTS]
     figure, panels = axes(len(rows), 2, (WIDTH, 1.25 * len(rows) + 0.6), width_ratios=(2.0, 1.0))
     for (attention, logits), (result, name) in zip(panels, rows):

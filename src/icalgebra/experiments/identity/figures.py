@@ -77,7 +77,7 @@ def heads(*results: Result) -> Figure:
 
 
 def dose_response(*results: Result) -> Figure:
-    """Shares of predictions against the dose in cluster distances; the paper's raw dose is marked. A panel per model."""
+    """Shares of predictions against the dose in cluster distances; the paper's raw dose is marked. Panels: models."""
     figure, panels = axes(1, len(results), (WIDTH, 3.6), sharey=True)
     for panel, result in zip(panels[0], results):
         _doses(panel, result)

@@ -182,7 +182,7 @@ class Models(list[OfModel]):
         return len(self) > 1
 
     def say(self, path: str) -> Markup:
-        """The value at this path in every reading, with the model's name where they differ; absent ones are left out."""
+        """The value at this path in every reading, with the model's name where they differ; without absent ones."""
         found = [(item.name, shown) for item in self if (shown := _cell(item, path))]
         if len({shown for _, shown in found}) == 1 and len(found) == len(self):
             return found[0][1]

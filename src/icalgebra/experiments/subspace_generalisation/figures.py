@@ -37,7 +37,8 @@ def tests(*results: Result) -> Figure:
                 [max(0.0, e.high - e.value) for e in found.values()],
             ]
             panel.barh([i + BAR * (place - 0.5) for i in found], [e.value for e in found.values()], BAR, xerr=errors,
-                       color=colour, label=f"{kind} set", error_kw={"elinewidth": 0.8, "ecolor": "#333333"})  # fmt: skip
+                       color=colour, label=f"{kind} set",
+                       error_kw={"elinewidth": 0.8, "ecolor": "#333333"})  # fmt: skip
         panel.set(xlim=(0, 102), xlabel="interchange accuracy (%)", title=result.model if len(results) > 1 else "")
     panels[0][0].set_yticks(range(len(BARS)), list(BARS.values()))
     panels[0][0].invert_yaxis()
