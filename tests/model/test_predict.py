@@ -77,3 +77,14 @@ def test_a_predictor_gives_the_softmax_of_these_logits(model: Transformer) -> No
     logits = variable_logits(model, PROMPTS)[:, 0].astype(np.float64)
     odds = np.exp(logits - logits.max(axis=1, keepdims=True))
     np.testing.assert_allclose(icalgebra.as_predictor(model)(PROMPTS), odds / odds.sum(1, keepdims=True), atol=1e-6)
+
+
+def test_bf16_is_an_option_that_agrees_where_the_model_is_sure() -> None:
+    model, prompts = icalgebra.load_model("small"), icalgebra.sample("holdout", 24, 60, seed=3).prompts
+    exact, quick = (icalgebra.as_predictor(model, precision=p)(prompts) for p in ("fp32", "bf16"))
+    assert not np.array_equal(exact, quick)  # it does run in 16 bits
+    sure = exact.max(axis=1) > 0.9
+    assert sure.sum() >= 10
+    assert (exact.argmax(axis=1) == quick.argmax(axis=1))[sure].all()
+    with pytest.raises(icalgebra.InputError, match="precision"):
+        icalgebra.as_predictor(model, precision="fp8")

@@ -10,7 +10,7 @@ import numpy as np
 
 from icalgebra.data.distributions import DISTRIBUTIONS, sample, world_arrays
 from icalgebra.data.sampler import DistributionSpec, fill_rows
-from icalgebra.language.vocabulary import FACT_LENGTH
+from icalgebra.language.vocabulary import EQUALS, FACT_LENGTH
 from icalgebra.language.world import World
 from icalgebra.oracle import posterior, posterior_by_facts
 from icalgebra.randomness import stream_key
@@ -110,6 +110,38 @@ def reliance(seed: int) -> dict[str, Any]:
     without_each(model, prompts[0])
     seconds = processor_time(lambda: [without_each(model, prompt) for prompt in prompts[1:]]) / 3
     return {"seconds": seconds, "unit": "per prompt"}
+
+
+def forward(seed: int) -> dict[str, Any]:
+    """Forward passes of `small` over 1000 tokens, in fp32 and bf16, on as many cores as torch is allowed; wall clock.
+
+    matrix_…: products of the MLP's shape alone. same_argmax: over the 5000 queries of 25 training sequences.
+    """
+    import torch
+
+    from icalgebra.model.checkpoints import load_model
+    from icalgebra.model.flops import flops_a_sequence
+    from icalgebra.model.predict import Precision, top_variable, variable_logits
+
+    model, n = load_model("small"), 25
+    tokens, asked = sample("train", n, 200, seed).tokens, slice(EQUALS, None, FACT_LENGTH)
+    shape, found, logits = model.config, {}, {}
+    precisions: tuple[tuple[Precision, torch.dtype], ...] = (("fp32", torch.float32), ("bf16", torch.bfloat16))
+    for name, dtype in precisions:
+        left, right = torch.randn(8000, shape.d_model).to(dtype), torch.randn(shape.d_model, shape.d_mlp).to(dtype)
+        matrix = 2e-9 * left.numel() * shape.d_mlp / best_time(lambda a=left, b=right: a @ b)  # type: ignore[misc]
+        seconds = best_time(lambda name=name: variable_logits(model, tokens[:8], asked, precision=name), 3)  # type: ignore[misc]
+        reached = 8e-9 * flops_a_sequence(shape, 200) / 3 / seconds  # a third of a training step
+        logits[name] = torch.from_numpy(variable_logits(model, tokens, asked, precision=name))
+        found |= {f"{name}_sequences": 8 / seconds, f"{name}_gflops": reached, f"{name}_matrix_gflops": matrix}
+    best = {name: top_variable(values) for name, values in logits.items()}
+    return {
+        **found,
+        "same_argmax": float((best["fp32"] == best["bf16"]).mean()),
+        "largest_difference": float((logits["fp32"] - logits["bf16"]).abs().max()),
+        "cores": torch.get_num_threads(),
+        "unit": "sequences/s, GFLOP/s",
+    }
 
 
 def branches(seed: int) -> dict[str, Any]:
@@ -215,6 +247,7 @@ BENCHMARKS: dict[str, Callable[[int], dict[str, Any]]] = {
     "oracle": oracle,
     "ladder": ladder,
     "reliance": reliance,
+    "forward": forward,
     "branches": branches,
     "patching": patching,
     "components": components,

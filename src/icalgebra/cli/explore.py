@@ -48,8 +48,7 @@ class Explore:
 
         from icalgebra.explorer.models import Library
 
-        # The browser needs a core too, and threads that wait for one stall every small operation: on two busy cores
-        # two threads took up to ten times as long as one.
+        # The browser needs a core too, and threads that wait for one stall every small operation.
         torch.set_num_threads(max(1, (os.cpu_count() or 1) // 2))
         library = Library(self.model, self.run_folders)
         if self.export is not None:
@@ -79,6 +78,7 @@ class Explore:
                 listening.bind((HOST, self.port))
             except OSError as error:
                 raise InputError(f"port {self.port} cannot be used: {error.strerror}; leave out --port") from None
+            listening.listen()  # before the address is known: requests wait until the server accepts them
             address = f"http://{HOST}:{listening.getsockname()[1]}/"
             print(f"explorer: {address}  (Ctrl-C ends it)", flush=True)
             if not self.no_browser:

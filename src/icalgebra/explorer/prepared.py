@@ -89,8 +89,9 @@ def _possible(plans: Sequence[Plan], known: Known) -> Iterator[Example]:
 
 
 def _example(plan: Plan, known: Known) -> Example:
-    how = {"distribution": plan.distribution, "n_facts": plan.n_facts, "seed": plan.seed, "structures": plan.structures}
-    drawn = Drawn(**how)
+    drawn = Drawn(
+        distribution=plan.distribution, n_facts=plan.n_facts, seed=plan.seed, structures=plan.structures
+    )  # fmt: skip
     text = plan.edit(draw(known, drawn).prompt)
     return Example(plan.title, plan.story, {"model": known.name, "text": text, "drawn": drawn.model_dump()})
 

@@ -5,8 +5,8 @@
 
 `query` says how the last fact was drawn: "holdout" (the query and its reverse are held out of the context) or "train".
 
-arrays -> embeddings -> counting -> posterior_weights -> rows    kernels, from the world to batches
-posteriors · loss_floor · explanations                           what callers use
+symmetry -> arrays -> embeddings -> components -> counting -> posterior_weights -> rows    from the world to batches
+posteriors · loss_floor · explanations                                                   what callers use
 """
 
 from icalgebra.oracle.explanations import (

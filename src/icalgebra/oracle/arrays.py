@@ -14,6 +14,7 @@ import numpy as np
 
 from icalgebra.errors import InputError
 from icalgebra.language.world import World
+from icalgebra.oracle.symmetry import orbits
 
 MAX_MULTISETS = 5000
 MAX_ORDER = 16  # an embedding is packed into 64 bits, four per element
@@ -21,6 +22,8 @@ MAX_ORDER = 16  # an embedding is packed into 64 bits, four per element
 # How a variable's element follows from two others, a and b: not at all (every element is tried); as a·b; as y where
 # a·y = b; as x where x·a = b. Divisions are lists of solutions, since only Latin tables have exactly one.
 FREE, PRODUCT, LEFT_DIVISION, RIGHT_DIVISION = range(4)
+FIRST, NEXT = range(2)
+CHOICES = -1  # the column of `symmetry` with the elements to try
 
 Multiset = tuple[int, ...]
 
@@ -29,9 +32,12 @@ class OracleArrays(NamedTuple):
     orders: np.ndarray  # [S]
     identities: np.ndarray  # [S], −1 where there is none
     equal: np.ndarray  # [S] the first structure with the same table, often the structure itself: counted once
-    tables: np.ndarray  # [S, largest, largest]
-    first: np.ndarray  # [S, how, a, b]: the first element that follows from a and b, or −1; for `how` see above
-    following: np.ndarray  # [S, how, a, e]: the next one after e, or −1
+    # [S, FIRST, how, a, b]: the first element that follows from a and b, or −1; for `how` see above
+    # [S, NEXT, how, a, e]: the next one after e, or −1
+    solutions: np.ndarray
+    # [S, 0, CHOICES]: the elements to try at the first free choice, a bit set, and [S, 0, e]: how many e stands for
+    # [S, 1 + e]: the same at the second free choice, after the first was e
+    symmetry: np.ndarray
     last: np.ndarray  # [M] the last structure of the multiset
     without: np.ndarray  # [M, S] the multiset with one structure removed, or −1
     copies: np.ndarray  # [M, S] how often each structure occurs
@@ -102,15 +108,13 @@ def oracle_arrays(world: World) -> OracleArrays:
             for p, t, with_identity in zip(found.values(), elements, copies @ (identities >= 0), strict=True)
         ]
     )
-    tables, first, following = _solution_tables(world)
     pool_tables = [(s.identity, s.table.shape, s.table.tobytes()) for s in pool]
     return OracleArrays(
         orders=orders,
         identities=identities,
         equal=np.array([pool_tables.index(table) for table in pool_tables]),
-        tables=tables,
-        first=first,
-        following=following,
+        solutions=_solutions(world),
+        symmetry=_symmetry(world),
         last=np.array([multiset[-1] if multiset else -1 for multiset in found]),
         without=without,
         copies=copies,
@@ -133,20 +137,25 @@ def _log_assignments(world: World, elements: int, with_identity: int) -> float:
     return falling + log(n if world.reserved is None else n - with_identity)
 
 
-def _solution_tables(world: World) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """tables, first and following of OracleArrays."""
+def _solutions(world: World) -> np.ndarray:
     largest = max(s.order for s in world.pool)
-    tables = np.zeros((len(world.pool), largest, largest), dtype=np.int8)
-    first, following = np.full((2, len(world.pool), 4, largest, largest), -1, dtype=np.int8)
-    first[:, FREE] = 0
+    solutions = np.full((len(world.pool), 2, 4, largest, largest), -1, dtype=np.int8)
     for s, structure in enumerate(world.pool):
-        n = structure.order
-        tables[s, :n, :n] = first[s, PRODUCT, :n, :n] = structure.table
-        following[s, FREE, :, : n - 1] = np.arange(1, n)
+        n, (first, following) = structure.order, solutions[s]
+        first[PRODUCT, :n, :n] = structure.table
         for x in reversed(range(n)):
             for y in reversed(range(n)):
                 z = structure.table[x, y]
-                following[s, LEFT_DIVISION, x, y] = first[s, LEFT_DIVISION, x, z]
-                following[s, RIGHT_DIVISION, y, x] = first[s, RIGHT_DIVISION, y, z]
-                first[s, LEFT_DIVISION, x, z], first[s, RIGHT_DIVISION, y, z] = y, x
-    return tables, first, following
+                following[LEFT_DIVISION, x, y], first[LEFT_DIVISION, x, z] = first[LEFT_DIVISION, x, z], y
+                following[RIGHT_DIVISION, y, x], first[RIGHT_DIVISION, y, z] = first[RIGHT_DIVISION, y, z], x
+    return solutions
+
+
+def _symmetry(world: World) -> np.ndarray:
+    largest = max(s.order for s in world.pool)
+    symmetry = np.zeros((len(world.pool), 1 + largest, largest + 1), dtype=np.uint64)
+    for s, structure in enumerate(world.pool):
+        n, found = structure.order, orbits(structure.table)
+        symmetry[s, 0, :n], symmetry[s, 1 : 1 + n, :n] = found.first_size, found.second_size
+        symmetry[s, 0, CHOICES], symmetry[s, 1 : 1 + n, CHOICES] = found.first, found.second
+    return symmetry

@@ -17,18 +17,12 @@ from typing import NamedTuple
 import numpy as np
 
 from icalgebra.compilation import njit
+from icalgebra.oracle.arrays import FIRST, PRODUCT
 from icalgebra.oracle.budget import MAX_BYTES, Budget, exhausted, spend
-from icalgebra.oracle.embeddings import bit, element_at, embed, has, make_plan
+from icalgebra.oracle.components import smallest_two
+from icalgebra.oracle.embeddings import ELEMENTS, IMAGE, WEIGHT, bit, element_at, embed, has, make_plan
 
 MAX_COMPONENTS = 14  # besides the query's; the work grows as 3 to the power of their number
-
-
-class Components(NamedTuple):
-    """Bit sets of variables."""
-
-    query: np.uint64
-    others: np.ndarray
-    seen: np.uint64  # all variables of the context and the query
 
 
 class Workspace(NamedTuple):
@@ -61,40 +55,13 @@ def clear(workspace):
 
 
 @njit(cache=True)
-def find_components(facts, query_variables):
-    """The connected components of the facts; those that contain a variable of the query are merged."""
-    parts, n = np.empty(len(facts) + 1, np.uint64), 0
-    for f in range(len(facts)):
-        joined = bit(facts[f, 0]) | bit(facts[f, 1]) | bit(facts[f, 2])
-        kept = 0
-        for i in range(n):
-            if parts[i] & joined:
-                joined |= parts[i]
-            else:
-                parts[kept] = parts[i]
-                kept += 1
-        parts[kept] = joined
-        n = kept + 1
-    query, seen = query_variables, query_variables
-    others, n_others = np.empty(n, np.uint64), 0
-    for i in range(n):
-        seen |= parts[i]
-        if parts[i] & query_variables:
-            query |= parts[i]
-        else:
-            others[n_others] = parts[i]
-            n_others += 1
-    return Components(query, others[:n_others], seen)
-
-
-@njit(cache=True)
 def countable(arrays, components):
     """Whether the tables of counts have a bearable size."""
     n = len(components.others)
     if n > MAX_COMPONENTS:
         return False
     rest = len(arrays.last) * (arrays.max_structures + 1)
-    query_in = (arrays.n_variables + 1) * len(arrays.orders) * 2
+    query_in = (arrays.n_variables + 4) * len(arrays.orders) * 2  # three more for label_weights
     return (rest + query_in) << n <= MAX_BYTES // 8
 
 
@@ -111,7 +78,7 @@ def count(arrays, workspace, facts, components, query):
         if equal < s:
             others_in[s], query_in[:, s] = others_in[equal], query_in[:, equal]
             continue
-        embedded = [embed(arrays, workspace.budget, s, plan) for plan in plans]
+        embedded = embed_all(arrays, workspace.budget, s, plans)
         if exhausted(workspace.budget):
             break
         joint = joint_histograms(workspace, embedded)
@@ -120,18 +87,49 @@ def count(arrays, workspace, facts, components, query):
     return query_in, count_rest(arrays, workspace.budget, others_in)
 
 
+@njit(cache=True)
+def embed_all(arrays, budget, s, plans):
+    """The embeddings of every component into s, the query's first.
+
+    Symmetry can be broken once for all components that lie in s together: in the query's, whose partners are then
+    listed in full. A component that is too large for any partner is there alone.
+    """
+    order, smallest = arrays.orders[s], smallest_two(plans)
+    embedded = []
+    for i in range(len(plans)):
+        n = len(plans[i].variable)
+        if n > order:
+            embedded.append(np.empty((0, 3), np.uint64))
+            continue
+        alone = n + smallest[1 if n == smallest[0] else 0] > order
+        embedded.append(
+            embed(
+                arrays.solutions[s],
+                arrays.symmetry[s],
+                order,
+                arrays.identities[s],
+                arrays.reserved,
+                budget,
+                plans[i],
+                i == 0 or alone,
+            )
+        )
+    return embedded
+
+
 # --- the components besides the query's -------------------------------------------------------------------------------
 
 
 @njit(cache=True)
-def image_histogram(workspace, images):
+def image_histogram(workspace, embedded):
     """The distinct images of one component, and how many embeddings have each."""
-    table, distinct, n = workspace.by_image, np.empty(len(images), np.uint64), 0
-    for image in images:
+    table, distinct, n = workspace.by_image, np.empty(len(embedded), np.uint64), 0
+    for i in range(len(embedded)):
+        image = embedded[i, IMAGE]
         if table[np.int64(image)] == 0:
             distinct[n] = image
             n += 1
-        table[np.int64(image)] += 1
+        table[np.int64(image)] += embedded[i, WEIGHT]
     return distinct[:n], take_counts(table, distinct, n)
 
 
@@ -170,12 +168,16 @@ def joint_histograms(workspace, embedded):
     """For every set of other components, the histogram of their joint images; `embedded` has the query's first."""
     joint = [(np.zeros(1, np.uint64), np.ones(1))]
     for last in range(len(embedded) - 1):  # sets are numbered as bit sets, so those without `last` are all there
-        images, counts = image_histogram(workspace, embedded[1 + last][0])
-        for without in range(1 << last):
+        alone = image_histogram(workspace, embedded[1 + last])
+        joint.append(alone)
+        for without in range(1, 1 << last):
             if exhausted(workspace.budget):
                 return joint
             before = joint[without]
-            joint.append(convolve_disjoint(workspace, before[0], before[1], images, counts))
+            if len(before[0]) == 0 or len(alone[0]) == 0:
+                joint.append((alone[0][:0], alone[1][:0]))
+            else:
+                joint.append(convolve_disjoint(workspace, before[0], before[1], alone[0], alone[1]))
     return joint
 
 
@@ -195,30 +197,26 @@ def identity_seen(identity, image):
 
 @njit(cache=True)
 def count_rest(arrays, budget, others_in):
-    """rest[m, B, u]: each multiset from the one that lacks its last structure."""
-    n_sets = others_in.shape[1]
-    rest = np.zeros((len(arrays.last), n_sets, arrays.max_structures + 1))
+    """rest[m, B, u]: each multiset from the one that lacks its last structure, with the components `inside` in that."""
+    n_sets, n_unseen = others_in.shape[1], arrays.max_structures + 1
+    rest = np.zeros((len(arrays.last), n_sets, n_unseen))
     rest[0, 0, 0] = 1
     for m in range(1, len(arrays.last)):
         s = arrays.last[m]
-        before = rest[arrays.without[m, s]]
+        before, done = arrays.without[m, s], 0
         for inside in range(n_sets):
             for v in range(2):
-                if others_in[s, inside, v] > 0:
-                    if spend(budget, n_sets):
-                        return rest
-                    add_structure(before, rest[m], inside, 1 - v, others_in[s, inside, v])
+                ways, unseen = others_in[s, inside, v], 1 - v
+                if ways == 0:
+                    continue
+                done += n_sets
+                for outside in range(n_sets):
+                    if not outside & inside:
+                        for u in range(n_unseen - unseen):
+                            rest[m, outside | inside, u + unseen] += ways * rest[before, outside, u]
+        if spend(budget, done):
+            return rest
     return rest
-
-
-@njit(cache=True)
-def add_structure(before, after, inside, unseen, count):
-    """One more structure, with the components `inside` in it and its identity unseen or not."""
-    for outside in range(len(before)):
-        if outside & inside:
-            continue
-        for u in range(before.shape[1] - unseen):
-            after[outside | inside, u + unseen] += count * before[outside, u]
 
 
 # --- the query component ----------------------------------------------------------------------------------------------
@@ -231,24 +229,25 @@ def place_query(arrays, workspace, s, components, query, plans, embedded, joint,
     The product is an element of the image, and has a variable of the component; or it lies outside, and its variable is
     an unseen one, or one of another component in the same structure.
     """
-    images, embeddings = embedded[0]
-    if len(images) == 0:
+    found = embedded[0]
+    if len(found) == 0:
         return
     plan, by_image, table = plans[0], workspace.by_image, workspace.by_image_label
     left, right = plan.step_of[query[0]], plan.step_of[query[1]]
-    touched, n = np.empty(2 * len(images), np.uint64), 0
-    outside = np.empty(len(images), np.uint64)
-    products, n_outside = np.empty(len(images), np.int64), 0
-    for i in range(len(images)):
-        product = arrays.tables[s, element_at(embeddings[i], left), element_at(embeddings[i], right)]
-        image = images[i]
+    touched, n = np.empty(2 * len(found), np.uint64), 0
+    outside = np.empty(len(found), np.uint64)
+    products, n_outside = np.empty(len(found), np.int64), 0
+    reserved_open = arrays.reserved >= 0 and not has(components.seen, arrays.reserved)
+    for i in range(len(found)):
+        image, elements, weight = found[i, IMAGE], found[i, ELEMENTS], np.float64(found[i, WEIGHT])
+        product = arrays.solutions[s, FIRST, PRODUCT, element_at(elements, left), element_at(elements, right)]
         if has(image, product):
-            n = add_labelled(by_image, table, image, variable_at(plan.variable, embeddings[i], product), touched, n)
+            n = add_labelled(by_image, table, image, variable_at(plan.variable, elements, product), touched, n, weight)
             continue
-        n_outside = add_outside(workspace.by_image_element, image, product, outside, products, n_outside)
-        n = add_labelled(by_image, table, image | bit(product), arrays.n_variables, touched, n)
-        if arrays.reserved >= 0 and not has(components.seen, arrays.reserved) and product != arrays.identities[s]:
-            n = add_labelled(by_image, table, image | bit(product), arrays.reserved, touched, n)
+        n_outside = add_outside(workspace.by_image_element, image, product, outside, products, n_outside, weight)
+        n = add_labelled(by_image, table, image | bit(product), arrays.n_variables, touched, n, weight)
+        if reserved_open and product != arrays.identities[s]:
+            n = add_labelled(by_image, table, image | bit(product), arrays.reserved, touched, n, weight)
     add_with_others(arrays, workspace, s, touched[:n], joint, -1, query_in)
     for other in range(len(components.others)):
         place_query_on(arrays, workspace, s, outside[:n_outside], products, plans, embedded, other, joint, query_in)
@@ -259,18 +258,21 @@ def place_query(arrays, workspace, s, components, query, plans, embedded, joint,
 @njit(cache=True)
 def place_query_on(arrays, workspace, s, outside, products, plans, embedded, other, joint, query_in):
     """The product lies in another component, which is then in s too, and one of its variables is the answer."""
-    images, embeddings = embedded[1 + other]
+    found = embedded[1 + other]
+    if len(outside) == 0 or len(found) == 0:
+        return
     plan, by_image, table = plans[1 + other], workspace.by_image, workspace.by_image_label
-    touched = np.empty(min(len(outside) * len(images), len(table)), np.uint64)
+    touched = np.empty(min(len(outside) * len(found), len(table)), np.uint64)
     n = 0
     for i in range(len(outside)):
-        if spend(workspace.budget, len(images)):
+        if spend(workspace.budget, len(found)):
             return
         amount = workspace.by_image_element[np.int64(outside[i]), products[i]]
-        for j in range(len(images)):
-            if has(images[j], products[i]) and not images[j] & outside[i]:
-                label = variable_at(plan.variable, embeddings[j], products[i])
-                n = add_labelled(by_image, table, images[j] | outside[i], label, touched, n, amount)
+        for j in range(len(found)):
+            image = found[j, IMAGE]
+            if has(image, products[i]) and not image & outside[i]:
+                label = variable_at(plan.variable, found[j, ELEMENTS], products[i])
+                n = add_labelled(by_image, table, image | outside[i], label, touched, n, amount)
     add_with_others(arrays, workspace, s, touched[:n], joint, other, query_in)
 
 
@@ -284,8 +286,8 @@ def variable_at(variable, embedding, element):
 
 
 @njit(cache=True, inline="always")
-def add_labelled(by_image, table, image, label, touched, n, amount=1.0):
-    """Count one labelled image. It is added to touched[:n] once, while its total is still zero; returns the new n."""
+def add_labelled(by_image, table, image, label, touched, n, amount):
+    """Count labelled images. Each is added to touched[:n] once, while its total is zero; returns the new n."""
     if by_image[np.int64(image)] == 0:
         touched[n] = image
         n += 1
@@ -295,12 +297,12 @@ def add_labelled(by_image, table, image, label, touched, n, amount=1.0):
 
 
 @njit(cache=True, inline="always")
-def add_outside(by_image_element, image, product, outside, products, n):
-    """Count one image with a product outside it; each such pair is listed once. Returns the new length of the list."""
+def add_outside(by_image_element, image, product, outside, products, n, amount):
+    """Count images with a product outside them; each such pair is listed once. Returns the new length of the list."""
     if by_image_element[np.int64(image), product] == 0:
         outside[n], products[n] = image, product
         n += 1
-    by_image_element[np.int64(image), product] += 1
+    by_image_element[np.int64(image), product] += amount
     return n
 
 

@@ -12,10 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from icalgebra.compilation import njit
-from icalgebra.oracle.arrays import FREE, LEFT_DIVISION, PRODUCT, RIGHT_DIVISION
+from icalgebra.oracle.arrays import CHOICES, FIRST, FREE, LEFT_DIVISION, NEXT, PRODUCT, RIGHT_DIVISION
 from icalgebra.oracle.budget import spend
+from icalgebra.solvers.kernels import lowest
 
 CHARGED = 4096  # steps that are charged to the budget at once
+IMAGE, ELEMENTS, WEIGHT = range(3)  # columns of a list of embeddings
 
 
 class Plan(NamedTuple):
@@ -129,69 +131,87 @@ def most_constraining(facts, waiting, n_waiting, known, variables):
 
 
 @njit(cache=True)
-def doubled(array):
-    longer = np.empty(2 * len(array), array.dtype)
-    longer[: len(array)] = array
-    return longer
-
-
-@njit(cache=True, inline="always")
-def checks_hold(table, checks, begin, end, element):
-    i = begin
-    while i < end and table[element[checks[i, 0]], element[checks[i, 1]]] == element[checks[i, 2]]:
-        i += 1
-    return i == end
+def second_free_step(plan):
+    """The second step that is branched on (the first is step 0), or the number of steps."""
+    for step in range(1, len(plan.variable)):
+        if plan.steps[step, 0] == FREE:
+            return step
+    return len(plan.variable)
 
 
 @njit(cache=True)
-def embed(arrays, budget, s, plan):
-    """Every embedding of a component into structure s: its image (a bit set) and its elements, four bits per step.
-    Only some of them, where the budget is exhausted.
+def embed(solutions, symmetry, order, identity, reserved, budget, plan, up_to_symmetry):
+    """Every embedding of a component into a structure, as rows of image (a bit set), elements (four bits per step) and
+    weight. Only some of them, where the budget is exhausted.
+
+    up_to_symmetry: of embeddings that automorphisms turn into one another only some are listed; the weight says how
+    many each stands for. Otherwise it is 1.
 
     A depth-first search without recursion: `step` is the depth, and `chosen` the element to try there, −1 where no
-    element is left. The oracle spends most of its time in this loop. It is one function that reads plain arrays, since
-    passing tuples of arrays to helpers costs more than the work itself.
+    element is left. The oracle spends most of its time in this loop. It is one function that reads plain arrays: a
+    helper would count references to every array it is given, inlined or not, and that costs more than the work itself.
     """
-    images, embeddings, n_found = np.empty(64, np.uint64), np.empty(64, np.uint64), 0
-    n = len(plan.variable)
-    if n > arrays.orders[s]:
-        return images[:0], embeddings[:0]
-    table, first, following = arrays.tables[s], arrays.first[s], arrays.following[s]
+    found, n_found = np.empty((32, 3), np.uint64), 0
     steps, checks, check_end = plan.steps, plan.checks, plan.check_end
-    reserved_step = plan.step_of[arrays.reserved] if arrays.reserved >= 0 else -1
-    identity = arrays.identities[s]
-    # element[i] is the element of step i; image[i] and embedding[i] are those of the steps before i
-    element, image, embedding = np.zeros(n, np.int64), np.zeros(n + 1, np.uint64), np.zeros(n + 1, np.uint64)
-    step, chosen = 0, 0
+    n, everything = len(plan.variable), bit(order) - np.uint64(1)
+    reserved_step = plan.step_of[reserved] if reserved >= 0 else -1
+    second = second_free_step(plan) if up_to_symmetry else n
+    # element[i] is the element of step i; image[i] and embedding[i] are those of the steps before i; untried[i] are the
+    # elements that a free step i has not tried yet
+    element = np.zeros(n, np.int64)
+    image, embedding, untried = np.zeros((3, n + 1), np.uint64)
+    untried[0] = symmetry[0, CHOICES] if up_to_symmetry else everything
+    step, chosen = 0, -1
     done = 0
     while True:
         done += 1
         if done == CHARGED:
             done = 0
             if spend(budget, CHARGED):
-                return images[:n_found], embeddings[:n_found]
+                return found[:n_found]
+        if steps[step, 0] == FREE:
+            chosen = -1
+            if untried[step]:
+                chosen = np.int64(lowest(untried[step]))
+                untried[step] &= untried[step] - np.uint64(1)
         if chosen < 0:
             step -= 1
             if step < 0:
                 spend(budget, done)
-                return images[:n_found], embeddings[:n_found]
+                return found[:n_found]
         else:
             element[step] = chosen
             fits = not has(image[step], chosen) and not (step == reserved_step and chosen == identity)
-            if fits and checks_hold(table, checks, check_end[step], check_end[step + 1], element):
+            check, end = check_end[step], check_end[step + 1]
+            while fits and check < end:
+                x, y, z = element[checks[check, 0]], element[checks[check, 1]], element[checks[check, 2]]
+                fits = solutions[FIRST, PRODUCT, x, y] == z
+                check += 1
+            if fits:
                 image[step + 1] = image[step] | bit(chosen)
                 embedding[step + 1] = embedding[step] | (np.uint64(chosen) << np.uint64(4 * step))
                 if step + 1 < n:
                     step += 1
-                    chosen = np.int64(first[steps[step, 0], element[steps[step, 1]], element[steps[step, 2]]])
+                    if steps[step, 0] == FREE:
+                        untried[step] = symmetry[1 + element[0], CHOICES] if step == second else everything
+                        untried[step] &= ~image[step]
+                    else:
+                        x, y = element[steps[step, 1]], element[steps[step, 2]]
+                        chosen = np.int64(solutions[FIRST, steps[step, 0], x, y])
                     continue
-                if n_found == len(images):
+                if n_found == len(found):
                     if spend(budget, 0, n_found):
-                        return images[:n_found], embeddings[:n_found]
-                    images, embeddings = doubled(images), doubled(embeddings)
-                images[n_found], embeddings[n_found] = image[n], embedding[n]
+                        return found[:n_found]
+                    found = np.concatenate((found, found))
+                found[n_found, IMAGE], found[n_found, ELEMENTS] = image[n], embedding[n]
+                found[n_found, WEIGHT] = 1
+                if up_to_symmetry:
+                    found[n_found, WEIGHT] = symmetry[0, element[0]]
+                    if second < n:
+                        found[n_found, WEIGHT] *= symmetry[1 + element[0], element[second]]
                 n_found += 1
-        chosen = np.int64(following[steps[step, 0], element[steps[step, 1]], element[step]])
+        if steps[step, 0] != FREE:
+            chosen = np.int64(solutions[NEXT, steps[step, 0], element[steps[step, 1]], element[step]])
 
 
 @njit(cache=True)

@@ -106,21 +106,30 @@ def weight_elsewhere(arrays, rest, weights, s, outside, seen, n_seen, v):
 
 @njit(cache=True)
 def label_weights(arrays, budget, query_in, rest, weights, seen):
-    """The weight of every answer; entry N is that of any one variable that is neither seen nor reserved."""
+    """The weight of every answer; entry N is that of any one variable that is neither seen nor reserved.
+
+    What lies elsewhere depends on the answer only by whether it is a seen variable, the reserved one or a fresh one, so
+    it is summed once for each of these three.
+    """
     n_labels, n_structures, n_sets, _ = query_in.shape
     n_seen, found = popcount(seen), np.zeros(n_labels)
+    elsewhere = np.full((3, n_structures, n_sets, 2), -1.0)
     for label in range(n_labels):
         new = label == arrays.n_variables or not has(seen, label)
         seen_with = seen | bit(label) if label < arrays.n_variables else seen
+        sort = 2 if label == arrays.n_variables else 1 if new else 0
         for s in range(n_structures):
             for inside in range(n_sets):
                 for v in range(2):
-                    if query_in[label, s, inside, v] > 0:
+                    if query_in[label, s, inside, v] == 0:
+                        continue
+                    if elsewhere[sort, s, inside, v] < 0:
                         if spend(budget, len(weights)):
                             return found
-                        found[label] += query_in[label, s, inside, v] * weight_elsewhere(
+                        elsewhere[sort, s, inside, v] = weight_elsewhere(
                             arrays, rest, weights, s, n_sets - 1 - inside, seen_with, n_seen + new, v
                         )
+                    found[label] += query_in[label, s, inside, v] * elsewhere[sort, s, inside, v]
     return found
 
 

@@ -6,7 +6,8 @@ import numpy as np
 
 from icalgebra.compilation import njit
 from icalgebra.oracle.budget import exhausted
-from icalgebra.oracle.counting import clear, count, countable, find_components, make_workspace
+from icalgebra.oracle.components import find_components
+from icalgebra.oracle.counting import clear, count, countable, make_workspace
 from icalgebra.oracle.embeddings import bit
 from icalgebra.oracle.posterior_weights import (
     HOLDOUT,

@@ -34,7 +34,7 @@ export function drawTraining(found) {
   document.querySelector("#training .found")?.remove();
   document.querySelector("#training .body").append(el("div", { class: "found" }, slider, now, picture,
     el("p", { class: "note" }, `Above: on this query, P(${target}) and, dashed, P(closure set ${[...found.closure].join(" ")}). ` +
-      "Below: the run's own evaluations, darker is more accurate. Steps on a log scale.")));
+      "Below: the run's own evaluations, the stronger the colour, the more accurate. Steps on a log scale.")));
 }
 
 // The probabilities on this query as curves, the run's accuracies as strips; a line marks the slider's step.
