@@ -3,26 +3,42 @@
 experiments/<name>/claims.toml holds the claims of one experiment. A row groups what one place of the paper says; a
 claim is one number.
 
-    published  what the paper states: a number, or its words where it gives none
-    value      key of the value in the experiment's result (shares are stored as fractions; unit "%" multiplies)
-    within     reproduced if our 95 % interval meets published ± tolerance
-    at_least   reproduced if our interval reaches the threshold from below (at_most: from above)
-    holds      a predicate: the experiment stores 1 or 0
-    why        a sentence on the cause, shown where ours differs
-    note       what to keep in mind whatever the verdict
-    late       the rule was written or changed when a related number was known
-    requires   settings that a result's config must have; others were measured by an earlier rule and are not judged
+    published   what the paper states: a number, or its words where it gives none
+    value       key of the value in the experiment's result (shares are stored as fractions; unit "%" multiplies)
+    within      met from published − tolerance to published + tolerance
+    at_least    met from the threshold on (at_most: up to it)
+    holds       a predicate: the experiment stores 1 or 0
+    why         a sentence on the cause, shown where ours differs
+    note        what to keep in mind whatever the verdict
+    late        the rule was written or changed when a related number was known
+    changed     date and reason of the last change of the rule
+    requires    settings that a result's config must have; others were measured by an earlier rule and are not judged
 
-Rules were written before the numbers were measured, except those marked `late`: row O1, which is not the paper's;
-claims added when a related number was known (most cells of C3, S1.l2 to S1.d2048 and others); and those changed after a
-first measurement: C1m.unexplained (counts commutative copies as the paper does), which heads L5 judges, the base of
-associate's onset (P1.associate_last, P2.seeds: by the first rule both differed), and S1.layers and S1.heads, which now
-ask for the plateau as the paper does (before: steps to 90 %, in which layers were equal).
+The verdicts, with what decides them beside the rule (verdicts.py has the order of the questions):
+
+    reproduced       our 95 % interval meets the rule
+    stronger here    it lies wholly beyond the rule on the side that `better` names ("higher" or "lower")
+    differs          it lies wholly outside
+    undecided        it lies across the rule's edge: the value does not meet the rule or the interval is wider than
+                     ± `resolution`; it does not clear `control` (a number, or the key of a value: chance, a random
+                     direction); or n is below `sample`
+    not comparable   `not_comparable` says why, where `comparable_if` (values that must reach a level) does not hold, or
+                     in any case where there is no such condition; or the claim's `setting` is not the one that fits:
+                     claims that share `exclusive` state one published number under settings that exclude each other
+    not measured     no result has the value
+
+`resolution` is by default the tolerance, or the distance from the threshold to the published number. `check = true`
+marks a row that is not the paper's: it is judged, and not counted. Fields of a row hold for its claims, unless they say
+otherwise, and a field that is not listed here is an error. Rules were written before the numbers were measured, except
+those marked `late` or `changed`. On 2026-11-18 the classes beyond reproduced and differs were added for all rules; what
+a claim states for them was chosen from what the paper says or from how the number is measured, never from the verdict
+that follows, and each `changed` says which.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from dataclasses import dataclass
 from functools import lru_cache
@@ -30,12 +46,40 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
-from icalgebra.errors import InputError
+from icalgebra.errors import InputError, unknown
 from icalgebra.results import Result
 from icalgebra.statistics import Estimate
 
-Verdict = Literal["reproduced", "differs", "not measured"]
+Verdict = Literal["reproduced", "stronger here", "differs", "undecided", "not comparable", "not measured"]
+VERDICTS: tuple[Verdict, ...] = (
+    "reproduced", "stronger here", "differs", "undecided", "not comparable", "not measured",
+)  # fmt: skip
 RULES = ("within", "at_least", "at_most", "holds")
+NUMBER = (int, float)
+TEXT_OF_ROW = dict.fromkeys(("id", "family", "place", "text"), str)
+# What a row states holds for its claims, unless they state it themselves.
+TYPES_OF_ROW: dict[str, Any] = {
+    **dict.fromkeys(("why", "changed", "better", "exclusive", "setting", "not_comparable"), str),
+    "late": bool, "check": bool, "resolution": NUMBER, "control": (str, *NUMBER), "sample": int, "requires": dict,
+    "comparable_if": list,
+}  # fmt: skip
+TYPES_OF_CLAIM: dict[str, Any] = {
+    **dict.fromkeys(("id", "text", "value", "unit", "note"), str), "published": (str, *NUMBER),
+    "within": NUMBER, "at_least": NUMBER, "at_most": NUMBER, "holds": bool,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A value of the result, in its own unit, that must reach a level before a claim can be judged."""
+
+    value: str
+    at_least: float = float("-inf")
+    at_most: float = float("inf")
+
+    def holds(self, result: Result) -> bool:
+        found = result.values.get(self.value)
+        return found is not None and self.at_least <= found.value <= self.at_most
 
 
 @dataclass(frozen=True)
@@ -56,7 +100,17 @@ class Claim:
     why: str = ""
     note: str = ""
     late: bool = False
+    changed: str = ""
     requires: tuple[tuple[str, Any], ...] = ()
+    better: str = ""
+    resolution: float = 0.0
+    control: float | str = ""
+    sample: int = 1
+    exclusive: str = ""
+    setting: str = ""
+    not_comparable: str = ""
+    comparable_if: tuple[Condition, ...] = ()
+    check: bool = False
 
     @property
     def number(self) -> float:
@@ -69,29 +123,33 @@ class Claim:
         """Our value in the claim's unit, or None where it was not measured, or not by this rule."""
         if result is None or any(result.config.get(key) != wanted for key, wanted in self.requires):
             return None
-        estimate = result.values.get(self.value)
+        return self.in_unit(result.values.get(self.value))
+
+    def in_unit(self, estimate: Estimate | None) -> Estimate | None:
         return estimate.scaled(100.0) if estimate and self.unit == "%" else estimate
 
-    def verdict(self, ours: Estimate | None) -> Verdict:
-        if ours is None:
-            return "not measured"
-        return "reproduced" if self._agrees(ours) else "differs"
-
-    def _agrees(self, ours: Estimate) -> bool:
+    @property
+    def meets(self) -> tuple[float, float]:
+        """The values that meet the rule: from, to."""
         if self.rule == "within":
-            return ours.low <= self.number + self.threshold and ours.high >= self.number - self.threshold
-        if self.rule == "at_most":
-            return ours.low <= self.threshold
-        return ours.high >= self.threshold
+            return self.number - self.threshold, self.number + self.threshold
+        return (float("-inf"), self.threshold) if self.rule == "at_most" else (self.threshold, float("inf"))
 
     @property
     def rule_text(self) -> str:
-        return {
-            "within": f"the interval comes within ± {self.threshold:g} of it",
-            "at_least": f"the interval reaches {self.threshold:g} or more",
-            "at_most": f"the interval reaches {self.threshold:g} or less",
+        rule = {
+            "within": f"within ± {self.threshold:g} of it",
+            "at_least": f"{self.threshold:g} or more",
+            "at_most": f"{self.threshold:g} or less",
             "holds": "it holds",
         }[self.rule]
+        control = f"; clear of {self.control if isinstance(self.control, str) else f'{self.control:g}'}"
+        return (
+            rule
+            + (f"; {self.better} counts as stronger" if self.better else "")
+            + (control if self.control != "" else "")
+            + (f"; n of {self.sample} or more" if self.sample > 1 else "")
+        )
 
 
 def read_claims(path: Path, experiment: str) -> list[Claim]:
@@ -104,24 +162,64 @@ def read_claims(path: Path, experiment: str) -> list[Claim]:
 
 
 def _claim(row: dict[str, Any], entry: dict[str, Any], experiment: str) -> Claim:
-    """`why`, `late` and `requires` of a row hold for its claims, unless they say otherwise."""
-    (rule,) = [key for key in entry if key in RULES]
-    inherited: dict[str, Any] = {key: row[key] for key in ("why", "late") if key in row}
-    own: dict[str, Any] = {
-        key: entry[key] for key in ("value", "published", "unit", "note", "why", "late") if key in entry
+    name = f"{row['id']}.{entry['id']}"
+    _check(f"row {row['id']}", row, {**TEXT_OF_ROW, **TYPES_OF_ROW, "claims": list})
+    _check(name, entry, {**TYPES_OF_CLAIM, **TYPES_OF_ROW})
+    rules = [key for key in entry if key in RULES]
+    if len(rules) != 1:
+        raise ValueError(f"{name} needs exactly one of {', '.join(RULES)}, not {len(rules)}")
+    (rule,) = rules
+    merged = {key: row[key] for key in TYPES_OF_ROW if key in row} | {k: v for k, v in entry.items() if k not in RULES}
+    _check_rule(name, rule, merged)
+    conditions = [_condition(name, found) for found in merged.pop("comparable_if", [])]
+    threshold = 0.5 if rule == "holds" else float(entry[rule])
+    stated = {
+        "id": name,
+        "text": f"{row['text']}: {entry['text']}",
+        "requires": tuple(sorted({**row.get("requires", {}), **entry.get("requires", {})}.items())),
+        "comparable_if": tuple(conditions),
+        "resolution": merged["resolution"] if "resolution" in merged else _resolution(name, rule, threshold, entry),
     }
-    return Claim(
-        id=f"{row['id']}.{entry['id']}",
-        row=row["id"],
-        family=row["family"],
-        place=row["place"],
-        text=f"{row['text']}: {entry['text']}",
-        experiment=experiment,
-        rule=rule,
-        threshold=0.5 if rule == "holds" else float(entry[rule]),
-        requires=tuple(sorted({**row.get("requires", {}), **entry.get("requires", {})}.items())),
-        **inherited | own,
-    )
+    of_row = {"row": row["id"], "family": row["family"], "place": row["place"]}
+    return Claim(experiment=experiment, rule=rule, threshold=threshold, **of_row, **(merged | stated))
+
+
+def _check(name: str, found: dict[str, Any], types: dict[str, Any]) -> None:
+    for key, value in found.items():
+        if key not in types:
+            raise ValueError(f"{name}: {unknown('field', key, types)}")
+        if not isinstance(value, types[key]) or (isinstance(value, bool) and types[key] is not bool):
+            raise ValueError(f"{name}: {key} cannot be {value!r}")
+
+
+def _check_rule(name: str, rule: str, fields: dict[str, Any]) -> None:
+    """Fields that mean something only together."""
+    if rule == "within" and isinstance(fields["published"], str):
+        raise ValueError(f"{name}: within needs a published number, not {fields['published']!r}")
+    if fields.get("better", "higher") not in ("higher", "lower"):
+        raise ValueError(f"{name}: better must be 'higher' or 'lower', not {fields['better']!r}")
+    if ("exclusive" in fields) != ("setting" in fields):
+        raise ValueError(f"{name}: exclusive and setting go together")
+    if "comparable_if" in fields and "not_comparable" not in fields:
+        raise ValueError(f"{name}: comparable_if needs not_comparable, the reason shown where it does not hold")
+    if "changed" in fields and not re.match(r"\d{4}-\d\d-\d\d: \w", fields["changed"]):
+        raise ValueError(f"{name}: changed must be a date and a reason, '2026-11-18: why', not {fields['changed']!r}")
+
+
+def _condition(name: str, found: dict[str, Any]) -> Condition:
+    _check(f"{name}: comparable_if", found, {"value": str, "at_least": NUMBER, "at_most": NUMBER})
+    return Condition(**found)
+
+
+def _resolution(name: str, rule: str, threshold: float, entry: dict[str, Any]) -> float:
+    published = entry["published"]
+    if rule == "within":
+        return threshold
+    if rule == "holds":
+        return 0.0
+    if isinstance(published, str) or published == threshold:
+        raise ValueError(f"{name}: {rule} = {threshold:g} needs a resolution, since {published!r} gives none")
+    return abs(published - threshold)
 
 
 @lru_cache(maxsize=1)

@@ -15,6 +15,7 @@ from icalgebra.experiments.shared.loaded_model import LoadedModel
 from icalgebra.language.vocabulary import MECHANISMS
 from icalgebra.results import Result
 from icalgebra.train import TrainConfig
+from icalgebra.verdicts import decide
 from planted_model import D_MODEL, N_HEADS, N_VARIABLES, planted_model
 
 CONFIG = TrainConfig(n_variables=N_VARIABLES, n_layers=2, n_heads=N_HEADS, d_model=D_MODEL, n_facts=40)
@@ -108,7 +109,7 @@ def test_every_claim_finds_its_value_and_the_planted_head_reproduces_them(result
     claims = [claim for claim in load_claims() if claim.experiment == "circuits"]
     assert len(claims) == 3
     assert all(claim.late for claim in claims)
-    verdicts = {claim.verdict(claim.measure(result)) for claim in claims}
+    verdicts = {decide(claim, result).verdict for claim in claims}
     assert "not measured" not in verdicts
     assert verdicts == {"reproduced"} or shared
 

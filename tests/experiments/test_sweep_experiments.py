@@ -27,6 +27,7 @@ from icalgebra.results import Result, read_result, write_result
 from icalgebra.statistics import Estimate, mean, proportion
 from icalgebra.sweep.manifest import Entry
 from icalgebra.train import TrainConfig
+from icalgebra.verdicts import decide
 from sweep_helpers import COURSE
 from training_helpers import MICRO
 
@@ -64,7 +65,7 @@ def shaped(layers: int, heads: int, width: int, **changes: Any) -> TrainConfig:
 
 def verdicts(result: Result) -> dict[str, str]:
     claims = [claim for claim in load_claims() if claim.experiment == result.experiment]
-    return {claim.id: claim.verdict(claim.measure(result)) for claim in claims}
+    return {claim.id: decide(claim, result).verdict for claim in claims}
 
 
 def page_of(result: Result, out: Path) -> str:

@@ -16,8 +16,9 @@ from icalgebra.experiments import claim
 from icalgebra.experiments.shared import released
 from icalgebra.report.evidence import Evidence
 from icalgebra.report.findings import Findings, read_findings
-from icalgebra.report.page import by_claim, read_methods, template_environment
+from icalgebra.report.page import read_methods, template_environment
 from icalgebra.report.store import Store
+from icalgebra.report.verdicts import judge_all
 from icalgebra.results import Result, write_result
 from icalgebra.statistics import Estimate
 
@@ -129,7 +130,8 @@ def test_the_setting_of_the_published_coverage_is_the_one_that_fits(
 ) -> None:
     ours = committed.published_coverage
     assert ours is not None
-    assert (ours.n_published, ours.n_met_other, ours.fits_other) == (10, 10, True)
+    # The tenth, the total of training sequences, touches the edge of its rule by its interval alone: undecided.
+    assert (ours.n_published, ours.n_met_other, ours.fits_other) == (10, 9, True)
     stored = store.get("coverage")
     assert stored is not None
     swapped = {
@@ -374,10 +376,10 @@ def test_what_is_known_of_the_released_code_agrees_with_the_claims() -> None:
 
 
 def test_a_claim_gives_its_reason_only_where_an_explained_verdict_differs(store: Store) -> None:
-    names = ("C1.copy_p7", "L1.topk")
-    judged = by_claim([item for name in names for item in store.judge(claim(name))])
-    assert [(row.claim.id, row.n_rows, row.gives_reason) for row in judged] == [
-        ("C1.copy_p7", 1, True),
+    names = ("L2.with_identity", "L1.topk")
+    judged = judge_all(store, tuple(claim(name) for name in names))
+    assert [(row.claim.id, len(row.verdicts), row.gives_reason) for row in judged] == [
+        ("L2.with_identity", 2, True),
         ("L1.topk", 2, False),
     ]
-    assert [row.published for row in judged] == ["67.9\N{NO-BREAK SPACE}%", "100.0\N{NO-BREAK SPACE}%"]
+    assert [row.published for row in judged] == ["97.5\N{NO-BREAK SPACE}%", "100.0\N{NO-BREAK SPACE}%"]

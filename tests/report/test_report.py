@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from markupsafe import escape
 
 from helpers import message_of
-from icalgebra.claims import Claim
 from icalgebra.cli.main import main
 from icalgebra.errors import InputError
 from icalgebra.experiments import EXPERIMENTS, load_claims, read_checked
@@ -36,10 +35,6 @@ def small_coverage() -> Result:
     return run(tier="quick", seed=0, n=60)
 
 
-def claim(rule: str, threshold: float, published: float | str = 50.0, unit: str = "%") -> Claim:
-    return Claim("X.y", "X", "family", "there", "text", "coverage", "key", published, rule, threshold, unit)
-
-
 def test_claims_are_well_formed() -> None:
     claims = load_claims()
     assert len({item.id for item in claims}) == len(claims) > 100
@@ -49,27 +44,6 @@ def test_claims_are_well_formed() -> None:
     assert rows == {
         f"{letter}{i}" for letter, n in zip("BCKILPSOH", (5, 3, 4, 3, 6, 2, 2, 1, 1)) for i in range(1, n + 1)
     }
-
-
-@pytest.mark.parametrize(
-    "rule, threshold, low, high, verdict",
-    [
-        ("within", 2.0, 51.9, 55.0, "reproduced"),
-        ("within", 2.0, 52.1, 55.0, "differs"),
-        ("within", 2.0, 40.0, 47.9, "differs"),
-        ("at_least", 99.0, 98.0, 99.1, "reproduced"),
-        ("at_least", 99.0, 98.0, 98.9, "differs"),
-        ("at_most", 10.0, 9.0, 14.0, "reproduced"),
-        ("at_most", 10.0, 11.0, 14.0, "differs"),
-    ],
-)
-def test_verdicts(rule: str, threshold: float, low: float, high: float, verdict: str) -> None:
-    assert claim(rule, threshold).verdict(Estimate((low + high) / 2, low, high, 100)) == verdict
-
-
-def test_what_was_not_measured_says_so() -> None:
-    assert claim("within", 1.0).measure(None) is None
-    assert claim("within", 1.0).verdict(None) == "not measured"
 
 
 def test_every_claim_of_the_experiment_finds_its_value(small_coverage: Result) -> None:
@@ -444,13 +418,6 @@ def test_the_findings_count_every_run(tmp_path: Path, undrawn: None) -> None:
     html = " ".join(build_report(tmp_path / "page", None, ROOT / "results").read_text().split())
     runs = len(list((ROOT / "results" / "full").glob("*/heads.json")))
     assert f"Over {runs} training runs, all of which copy" in html
-
-
-def test_a_rule_is_described_as_it_judges() -> None:
-    (magma,) = (claim for claim in load_claims() if claim.id == "B4.magma")
-    above = Estimate(11.5, 7.8, 16.7, 200)
-    assert magma.verdict(above) == "reproduced"  # by its interval, as the rule states
-    assert magma.rule_text == "the interval reaches 10 or less"
 
 
 def test_reproduce_command_writes_results_and_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

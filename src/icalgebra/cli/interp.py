@@ -19,6 +19,7 @@ from icalgebra.experiments.shared.loaded_model import load_with_config
 from icalgebra.language.world import is_papers_world
 from icalgebra.results import Result
 from icalgebra.train.distributed import choose_device
+from icalgebra.verdicts import decide
 
 INSIDE = {name: item for name, item in EXPERIMENTS.items() if item.inside}
 CHOICES = f"One of {', '.join(INSIDE)}."
@@ -88,7 +89,7 @@ def _beside_published(result: Result) -> Table:
                 f"{claim.published} {claim.unit}",
                 f"{ours.value:.2f}",
                 interval,
-                claim.verdict(ours) if judged else "not judged",
+                decide(claim, result).verdict if judged else "not judged",
             )
             notes += [f"{claim.id}: {claim.note}"] if claim.note else []
     if not judged:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from icalgebra.experiments import load_claims
 from icalgebra.experiments.shared.readings import Number, Shown, Stated, Values, stated
 from icalgebra.report.evidence import Evidence
+from icalgebra.verdicts import decide
 
 FEW_FACTS = (20, 50)  # numbers of facts at which the ceiling is quoted
 MOSTLY = 0.5  # of the queries that no mechanism answers
@@ -121,7 +122,7 @@ def read_published_coverage(evidence: Evidence) -> PublishedCoverage | None:
     met = {"_p7": 0, "_p5_d2": 0}
     rows = [item for item in load_claims() if item.row in COVERAGE_ROWS]
     for setting in met:
-        judged = [item.verdict(item.measure(values.result)) for item in rows if item.id.endswith(setting)]
+        judged = [decide(item, values.result).verdict for item in rows if item.id.endswith(setting)]
         met[setting] = judged.count("reproduced")
     return PublishedCoverage(
         n_published=len(rows) // len(met),

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from itertools import count, groupby
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,6 @@ from markupsafe import Markup
 
 from icalgebra import __version__
 from icalgebra.atomic_files import write_text
-from icalgebra.claims import Claim
 from icalgebra.errors import InputError
 from icalgebra.experiments import EXPERIMENTS, Experiment, load_claims
 from icalgebra.experiments.shared import released
@@ -40,9 +38,21 @@ from icalgebra.report.drawings import drawings
 from icalgebra.report.evidence import Evidence, Span
 from icalgebra.report.findings import Findings, read_findings
 from icalgebra.report.findings_training import TARGET, steps_in_figure
-from icalgebra.report.store import SHIPPED, Judged, Store, Stored
+from icalgebra.report.highlights import Highlight, read_highlights
+from icalgebra.report.store import PREFERRED, SHIPPED, THIS_RUN, Store, Stored
+from icalgebra.report.verdicts import (
+    ClassCount,
+    Family,
+    JudgedClaim,
+    YourRun,
+    by_family,
+    count_classes,
+    judge_all,
+    read_your_run,
+)
 from icalgebra.results import Result
 
+MISSED = 0.05  # of 95 % intervals, those that do not hold the true value
 RISEN = 0.95  # where the curve of the paper's Figure 2b ends its abrupt rise
 OPTIMISERS = {"muon": "Muon", "adamw": "AdamW"}
 
@@ -61,30 +71,8 @@ class Body:
 
 
 @dataclass(frozen=True)
-class JudgedClaim:
-    """A claim with every model's verdict on it."""
-
-    claim: Claim
-    verdicts: list[Judged]
-
-    @property
-    def n_rows(self) -> int:
-        return len(self.verdicts)
-
-    @property
-    def gives_reason(self) -> bool:
-        return bool(self.claim.why) and any(item.needs_reason for item in self.verdicts)
-
-    @property
-    def published(self) -> str:
-        """As the paper states it, a number with its unit."""
-        unit = "" if isinstance(self.claim.published, str) else self.claim.unit
-        return f"{self.claim.published}\N{NO-BREAK SPACE}{unit}" if unit else str(self.claim.published)
-
-
-@dataclass(frozen=True)
 class Section:
-    """text: all models of the paper's world side by side; bodies: models of other worlds, and what lacks values."""
+    """text: about all models of the paper's world side by side; bodies: models of other worlds, or without values."""
 
     experiment: Experiment
     text: Markup
@@ -92,6 +80,11 @@ class Section:
     made: list[Stored]
     together: Markup
     judged: list[JudgedClaim]
+    folded: bool  # committed, on a page that a run has made
+
+    @property
+    def of_this_run(self) -> bool:
+        return any(stored.origin == THIS_RUN for stored in self.made)
 
     @property
     def of_models(self) -> bool:
@@ -139,8 +132,10 @@ class Page:
     explorer: bool  # whether the explorer's page lies beside this one
     sections: list[Section]
     judged: list[JudgedClaim]
-    families: dict[str, dict[str, Counter[str]]]
-    verdicts: Counter[str]
+    classes: list[ClassCount]
+    families: list[Family]
+    your_run: YourRun | None
+    highlights: list[Highlight]
     findings: Findings
     methods: Methods
     trained: list[TrainedModel]
@@ -148,17 +143,54 @@ class Page:
     experiments: list[Experiment]  # those that can be rerun
 
     @property
-    def n_claims(self) -> int:
+    def preferred(self) -> tuple[str, ...]:
+        return PREFERRED
+
+    @property
+    def titles(self) -> dict[str, str]:
+        return {name: item.title for name, item in EXPERIMENTS.items()}
+
+    @property
+    def n_rows(self) -> int:
         return len(self.judged)
 
     @property
+    def papers(self) -> list[JudgedClaim]:
+        """Without checks of our own."""
+        return [item for item in self.judged if not item.claim.check]
+
+    @property
+    def n_claims(self) -> int:
+        return len(self.papers)
+
+    @property
     def n_late(self) -> int:
-        return sum(item.claim.late for item in self.judged)
+        return sum(item.claim.late for item in self.papers)
+
+    @property
+    def n_changed(self) -> int:
+        return sum(bool(item.claim.changed) and not item.claim.late for item in self.papers)
 
     @property
     def n_before(self) -> int:
-        """Rules written down before measuring."""
-        return self.n_claims - self.n_late
+        """Rules written down before measuring, and unchanged since."""
+        return self.n_claims - self.n_late - self.n_changed
+
+    @property
+    def n_decided(self) -> int:
+        return sum(item.deciding.decision.decided for item in self.papers)
+
+    @property
+    def n_by_chance(self) -> int:
+        return round(MISSED * self.n_decided)
+
+    @property
+    def judged_models(self) -> list[str]:
+        return sorted({item.model for row in self.judged for item in row.verdicts if item.ours is not None})
+
+    @property
+    def has_published_recipe(self) -> bool:
+        return PREFERRED[0] in self.judged_models
 
 
 def build_report(
@@ -166,7 +198,7 @@ def build_report(
 ) -> Path:
     """Write the page from the results of this run (the files it wrote, or the whole folder) and the committed ones."""
     store = Store(fresh, committed, files_written)
-    judged = [item for claim in load_claims() for item in store.judge(claim)]
+    judged = judge_all(store, tuple(load_claims()))
     environment = template_environment()
     sections = [found for item in EXPERIMENTS.values() if (found := _section(environment, item, store, judged))]
     incomplete = {
@@ -180,9 +212,11 @@ def build_report(
         version=__version__,
         explorer=(out / "explorer.html").is_file(),
         sections=sections,
-        judged=by_claim(judged),
-        families=families(judged),
-        verdicts=Counter(item.verdict for item in judged if item.counts),
+        judged=judged,
+        classes=count_classes(judged),
+        families=by_family(judged),
+        your_run=read_your_run(store, judged),
+        highlights=read_highlights(judged),
         findings=read_findings(evidence),
         methods=read_methods(),
         trained=trained_models(evidence),
@@ -200,13 +234,15 @@ def number_figures(html: str) -> str:
     return re.sub("<figcaption>", lambda _: f"<figcaption><b>Figure {next(numbers)}.</b> ", html)
 
 
-def _section(environment: Environment, experiment: Experiment, store: Store, judged: list[Judged]) -> Section | None:
+def _section(
+    environment: Environment, experiment: Experiment, store: Store, judged: list[JudgedClaim]
+) -> Section | None:
     """A section with a part per model that has a result, or None where there is no result."""
     stored = [store.get(experiment.name, model) for model in store.models(experiment.name)]
     found = [item for item in stored if item is not None]
     if not found:
         return None
-    own = [item for item in judged if item.claim.experiment == experiment.name and item.ours is not None]
+    own = [row for row in judged if row.claim.experiment == experiment.name and row.deciding.ours is not None]
     shown = [item for item in found if item.has_own_section]
     readings = [_reading(experiment, item, found) for item in shown]
     joined = [i for i, reading in enumerate(readings) if reading is not None and shown[i].of_papers_world]
@@ -216,7 +252,8 @@ def _section(environment: Environment, experiment: Experiment, store: Store, jud
         [_body(environment, experiment, shown[i], readings[i]) for i in range(len(shown)) if i not in joined],
         shown,
         _together(environment, experiment, [item.result for item in found]),
-        by_claim(own),
+        own,
+        folded=bool(store.of_this_run()) and not any(item.origin == THIS_RUN for item in shown),
     )
 
 
@@ -280,18 +317,6 @@ def _together(environment: Environment, experiment: Experiment, results: list[Re
     except NotMeasuredError:
         return Markup("")
     return _words(environment, experiment, "together", r=reading)
-
-
-def by_claim(judged: list[Judged]) -> list[JudgedClaim]:
-    return [JudgedClaim(claim, list(items)) for claim, items in groupby(judged, key=lambda item: item.claim)]
-
-
-def families(judged: list[Judged]) -> dict[str, dict[str, Counter[str]]]:
-    """Numbers of verdicts by family of claims and model."""
-    counts: dict[str, dict[str, Counter[str]]] = {}
-    for item in (item for item in judged if item.counts):
-        counts.setdefault(item.claim.family, {}).setdefault(item.model, Counter())[item.verdict] += 1
-    return counts
 
 
 def read_methods() -> Methods:

@@ -4,26 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from markupsafe import Markup
 
 from icalgebra.claims import Claim, Verdict
-from icalgebra.experiments import EXPERIMENTS, read_checked
+from icalgebra.experiments import EXPERIMENTS, load_claims, read_checked
 from icalgebra.experiments.shared.readings import written
 from icalgebra.language.world import is_papers_world
 from icalgebra.results import Result, result_path, result_paths
 from icalgebra.statistics import Estimate
+from icalgebra.verdicts import Decision, decide, fitting_settings
 
 SEED = "-seed"  # in the names of committed runs that differ in their seed: shown only in tables of several models
 SHIPPED = "small"
+# A verdict rests on the first of these that can be compared: the paper's own recipe, then its size, then the rest.
+PREFERRED = ("published", "fast", SHIPPED)
 EXPLAINED = ("data", SHIPPED)  # the claims' reasons apply to these, and to all committed results
 THIS_RUN, EARLIER, COMMITTED = "this run", "an earlier run", "committed"
+# Beside the colour, so that no verdict is told by colour alone.
+SIGNS: dict[Verdict, str] = {
+    "reproduced": "=", "stronger here": "+", "differs": "≠",
+    "undecided": "?", "not comparable": "∥", "not measured": "·",
+}  # fmt: skip
+
+
+def css_class(verdict: Verdict) -> str:
+    return verdict.replace(" ", "-")
 
 
 def place(model: str, elsewhere: bool = False) -> tuple[int, str]:
     """Sort key of the page: the shipped model first, then others of the paper's world, then those of other worlds."""
     return 2 if elsewhere else 0 if model == SHIPPED else 1, model
+
+
+def preference(model: str) -> int:
+    """Sort key: which model a claim's verdict rests on."""
+    return PREFERRED.index(model) if model in PREFERRED else len(PREFERRED)
 
 
 @dataclass(frozen=True)
@@ -53,14 +71,38 @@ class Judged:
     claim: Claim
     model: str
     ours: Estimate | None
-    verdict: Verdict
+    decision: Decision
     origin: str
     counts: bool = True
     explained: bool = True
 
     @property
+    def verdict(self) -> Verdict:
+        return self.decision.verdict
+
+    @property
+    def kind(self) -> str:
+        return css_class(self.verdict)
+
+    @property
+    def sign(self) -> str:
+        return SIGNS[self.verdict]
+
+    @property
+    def plain(self) -> str:
+        """Our value without markup, and the model."""
+        if self.ours is None:
+            return ""
+        unit = f" {self.claim.unit}" if self.claim.unit else ""
+        return f": {self.ours.value:.3g}{unit} ({self.model})"
+
+    @property
     def needs_reason(self) -> bool:
-        return self.explained and self.verdict == "differs"
+        return self.explained and self.verdict in ("differs", "stronger here")
+
+    @property
+    def of_this_run(self) -> bool:
+        return self.origin.startswith(THIS_RUN)
 
     @property
     def shown(self) -> str:
@@ -101,6 +143,9 @@ class Store:
         held = self._found.get((experiment, model), [])
         return next((stored for stored in held if stored.result.tier == "full"), held[0] if held else None)
 
+    def of_this_run(self) -> list[Stored]:
+        return [stored for held in self._found.values() for stored in held if stored.origin == THIS_RUN]
+
     def models(self, experiment: str) -> list[str]:
         """The models that have results for an experiment."""
         found = {model: held[0] for (name, model), held in self._found.items() if name == experiment}
@@ -122,7 +167,20 @@ class Store:
     def judge(self, claim: Claim) -> list[Judged]:
         """The claim's verdict for every model that its experiment was run on, or a single "not measured"."""
         judged = [item for model in self.judged_models(claim.experiment) for item in self._judge_for(claim, model)]
-        return judged or [Judged(claim, "", None, "not measured", "")]
+        return judged or [Judged(claim, "", None, Decision("not measured"), "")]
+
+    @cached_property
+    def fitting(self) -> dict[str, str]:
+        """Of each group of settings that exclude each other, the one that fits the published numbers."""
+        return fitting_settings(load_claims(), self._measured)
+
+    def _measured(self, claim: Claim) -> Estimate | None:
+        """The value of the first model that has it, in the order of preference."""
+        for model in sorted(self.judged_models(claim.experiment), key=preference):
+            stored = self.best(claim.experiment, model)
+            if stored and (ours := claim.measure(stored.result)) is not None:
+                return ours
+        return None
 
     def _judge_for(self, claim: Claim, model: str) -> list[Judged]:
         """A verdict per result about this model that contains the value; where none does, one "not measured"."""
@@ -134,7 +192,8 @@ class Store:
         model, ours = stored.result.model, claim.measure(stored.result)
         origin = f"{stored.origin}, {stored.result.tier} tier"
         committed = any(other.origin == COMMITTED for other in self._found[claim.experiment, model])
-        return Judged(claim, model, ours, claim.verdict(ours), origin, counts, committed or model in EXPLAINED)
+        decision = decide(claim, stored.result, self.fitting)
+        return Judged(claim, model, ours, decision, origin, counts, committed or model in EXPLAINED)
 
 
 def _fresh(folder: Path, written: Collection[Path] | None) -> list[Stored]:

@@ -1,0 +1,214 @@
+"""One verdict per claim, counted; and what this run's verdicts say about the committed ones."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+
+from icalgebra.claims import VERDICTS, Claim, Verdict
+from icalgebra.experiments import EXPERIMENTS
+from icalgebra.report.store import COMMITTED, SIGNS, Judged, Store, css_class, preference
+from icalgebra.verdicts import AGREES
+
+SECONDS_PER_MINUTE = 60
+MEANINGS: dict[Verdict, str] = {
+    "reproduced": "our interval meets the claim's rule",
+    "stronger here": "it lies beyond the published number, on the better side",
+    "differs": "it lies outside",
+    "undecided": "the sample is too small to tell, or chance does as well",
+    "not comparable": "another object, an undertrained run, or the other of two settings that exclude each other",
+    "not measured": "no result holds it",
+}
+
+
+@dataclass(frozen=True)
+class JudgedClaim:
+    """A claim with its verdict, and every model's verdict on it."""
+
+    claim: Claim
+    verdicts: list[Judged]
+
+    @cached_property
+    def deciding(self) -> Judged:
+        """The verdict that counts: of the first model in the order of preference that can be compared."""
+        counted = sorted((item for item in self.verdicts if item.counts), key=lambda item: preference(item.model))
+        measured = [item for item in counted if item.ours is not None]
+        return next((item for item in measured if item.decision.comparable), (measured or counted)[0])
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.deciding.verdict
+
+    @property
+    def sign(self) -> str:
+        return SIGNS[self.verdict]
+
+    @property
+    def kind(self) -> str:
+        return css_class(self.verdict)
+
+    @property
+    def told(self) -> str:
+        """For the map: the claim, its verdict, and the model it rests on."""
+        ours = self.deciding.plain
+        return f"{self.claim.id}: {self.claim.text}. Published: {self.published}. {self.verdict}{ours}"
+
+    @property
+    def because(self) -> str:
+        found = self.deciding.decision.because
+        return found[:1].upper() + found[1:]
+
+    @property
+    def has_section(self) -> bool:
+        return self.deciding.ours is not None
+
+    @property
+    def others(self) -> list[Judged]:
+        return [item for item in self.verdicts if item is not self.deciding]
+
+    @property
+    def anchor(self) -> str:
+        return f"claim-{self.claim.id}"
+
+    @property
+    def section(self) -> str:
+        return EXPERIMENTS[self.claim.experiment].title
+
+    @property
+    def gives_reason(self) -> bool:
+        return bool(self.claim.why) and any(item.needs_reason for item in self.verdicts)
+
+    @property
+    def published(self) -> str:
+        """As the paper states it, a number with its unit."""
+        unit = "" if isinstance(self.claim.published, str) else self.claim.unit
+        return f"{self.claim.published}\N{NO-BREAK SPACE}{unit}" if unit else str(self.claim.published)
+
+
+def judge_all(store: Store, claims: tuple[Claim, ...]) -> list[JudgedClaim]:
+    judged = [item for claim in claims for item in store.judge(claim)]
+    return [JudgedClaim(claim, list(items)) for claim, items in groupby(judged, key=lambda item: item.claim)]
+
+
+@dataclass(frozen=True)
+class ClassCount:
+    verdict: Verdict
+    sign: str
+    meaning: str
+    n: int
+
+    @property
+    def kind(self) -> str:
+        return css_class(self.verdict)
+
+
+def count_classes(judged: list[JudgedClaim]) -> list[ClassCount]:
+    """The paper's claims by verdict; checks of our own are not counted."""
+    counts = Counter(item.verdict for item in judged if not item.claim.check)
+    return [ClassCount(verdict, SIGNS[verdict], MEANINGS[verdict], counts[verdict]) for verdict in VERDICTS]
+
+
+@dataclass(frozen=True)
+class Family:
+    """The claims of one family, for the map."""
+
+    name: str
+    claims: list[JudgedClaim]
+
+    @property
+    def n(self) -> int:
+        return len(self.claims)
+
+    @property
+    def n_agree(self) -> int:
+        return sum(item.verdict in AGREES for item in self.claims)
+
+    @property
+    def is_check(self) -> bool:
+        return all(item.claim.check for item in self.claims)
+
+
+def by_family(judged: list[JudgedClaim]) -> list[Family]:
+    names = dict.fromkeys(item.claim.family for item in judged)
+    found = [Family(name, [item for item in judged if item.claim.family == name]) for name in names]
+    return sorted(found, key=lambda family: family.is_check)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A claim judged on a model in this run and in the committed results."""
+
+    row: JudgedClaim
+    here: Judged
+    committed: Judged
+
+
+@dataclass(frozen=True)
+class YourRun:
+    """What this run measured, and how its verdicts compare with the committed ones about the same models."""
+
+    experiments: list[str]
+    tier: str
+    models: list[str]
+    minutes: str
+    n_verdicts: int
+    compared: list[Compared]
+
+    @property
+    def n_compared(self) -> int:
+        return len(self.compared)
+
+    @property
+    def undecided(self) -> list[Compared]:
+        """At this size; where the committed results do not decide either, the two agree."""
+        return [item for item in self.compared if item.here.verdict == "undecided" and not _agree(item)]
+
+    @property
+    def agree(self) -> list[Compared]:
+        return [item for item in self.compared if _agree(item)]
+
+    @property
+    def disagree(self) -> list[Compared]:
+        return [item for item in self.compared if not _agree(item) and item.here.verdict != "undecided"]
+
+    @property
+    def n_agree(self) -> int:
+        return len(self.agree)
+
+    @property
+    def n_disagree(self) -> int:
+        return len(self.disagree)
+
+    @property
+    def n_undecided(self) -> int:
+        return len(self.undecided)
+
+
+def _agree(item: Compared) -> bool:
+    """The same class; a wider interval may say reproduced where a narrow one says stronger."""
+    here, there = item.here.verdict, item.committed.verdict
+    return here == there or (here in AGREES and there in AGREES)
+
+
+def read_your_run(store: Store, judged: list[JudgedClaim]) -> YourRun | None:
+    """None where the page shows committed results alone."""
+    fresh = store.of_this_run()
+    if not fresh:
+        return None
+    compared, n_verdicts = [], 0
+    for row in judged:
+        for here in (item for item in row.verdicts if item.of_this_run and item.ours is not None):
+            n_verdicts += 1
+            same = [item for item in row.verdicts if item.model == here.model and item.origin.startswith(COMMITTED)]
+            compared += [Compared(row, here, item) for item in same if item.ours is not None]
+    seconds = sum(float(stored.result.provenance.get("seconds", 0)) for stored in fresh)
+    return YourRun(
+        experiments=[name for name in EXPERIMENTS if any(s.result.experiment == name for s in fresh)],
+        tier=" and ".join(sorted({stored.result.tier for stored in fresh})),
+        models=sorted({stored.result.model for stored in fresh} - {"data"}),
+        minutes=f"{seconds / SECONDS_PER_MINUTE:.1f}",
+        n_verdicts=n_verdicts,
+        compared=compared,
+    )
