@@ -68,6 +68,17 @@ def uniform(state):
 
 
 @njit(cache=True)
+def row_uniforms(key, start, n):
+    """One uniform double for each of the rows start … start+n−1 of a stream."""
+    state = np.empty(1, dtype=np.uint64)
+    found = np.empty(n, dtype=np.float64)
+    for row in range(n):
+        state[0] = row_state(key, start + row)
+        found[row] = uniform(state)
+    return found
+
+
+@njit(cache=True)
 def partial_shuffle(state, values, n_chosen):
     """Fisher–Yates for the first n_chosen positions: they become a uniform ordered sample of `values`."""
     for i in range(n_chosen):

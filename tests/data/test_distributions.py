@@ -1,7 +1,7 @@
 """Every distribution's definition, recomputed from the text (and the latents) alone; exact laws of tiny worlds."""
 
 from collections import Counter
-from itertools import combinations, product
+from itertools import combinations, permutations, product
 
 import numpy as np
 import pytest
@@ -22,6 +22,7 @@ from helpers import (
     sequence_law,
     triples,
     truth,
+    uniform_law,
 )
 from icalgebra import World, sample
 from icalgebra.algebra.structures import Structure, structure
@@ -328,6 +329,27 @@ def test_required_facts_take_every_position_of_an_embedded_sequence():
             places.update(row.context.index(fact) for fact in found)
     assert set(places) == set(range(9))
     assert min(places.values()) > max(places.values()) / 2
+
+
+@pytest.mark.parametrize("world, n_facts", EVERYWHERE)
+def test_once_shows_every_fact_before_any_again(world, n_facts):
+    rows = rows_of("once", world, n_facts, n=60)
+    for row in rows:
+        n_cells = sum(len(names) ** 2 for _, names in row.blocks)
+        facts = [*row.context, row.query]
+        passes = [facts[i : i + n_cells] for i in range(0, n_facts, n_cells)]
+        assert all(len(set(part)) == len(part) for part in passes)
+    keeps_the_reserved_variable_clean(rows, WORLDS[world].reserved)
+
+
+@pytest.mark.parametrize("n_facts", [3, 4, 5, 6])
+def test_once_is_one_random_order_after_another(n_facts):
+    """The exact law of C2, whose four facts the sequence passes through: 24 orders, then 4, 12 or 24 beginnings."""
+    cells = [(0, x, y) for x, y in product(range(2), repeat=2)]
+    firsts = list(permutations(cells, min(n_facts, 4)))
+    law = uniform_law([one + two for one in firsts for two in permutations(cells, max(0, n_facts - 4))])
+    made = in_elements(sample("once", 30_000, n_facts, seed=55, world=World.only("C2", n_variables=4)))
+    assert_follows((tuple(facts) for _, facts in made), law)
 
 
 # --- streams never change -------------------------------------------------------------------------------------------

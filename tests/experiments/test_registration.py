@@ -95,3 +95,8 @@ def test_a_mistyped_entry_is_one_line(squares: Path) -> None:
     done = icalgebra(squares, "reproduce", "--list")
     assert done.returncode == 2
     assert re.fullmatch(r"icalgebra: \S+experiment.toml does not describe an experiment: .*oder.*\n", done.stderr)
+
+
+def test_every_shipped_experiment_says_what_its_results_hold() -> None:
+    """Without record.py a damaged setting would be met only where it is used."""
+    assert not [item.name for item in experiments.EXPERIMENTS.values() if not (item.folder / "record.py").is_file()]

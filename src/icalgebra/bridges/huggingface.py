@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,9 @@ from icalgebra.errors import InputError, RunError, unknown
 from icalgebra.language.vocabulary import COMMA, EQUALS, FACT_LENGTH, Vocabulary
 from icalgebra.model.checkpoints import WEIGHTS as SHIPPED
 from icalgebra.model.checkpoints import find_checkpoint
+from icalgebra.model.looped import rolled_weights, unrolled
 from icalgebra.model.transformer import TABLE_LENGTH, Transformer
+from icalgebra.records import argument
 from icalgebra.train.config import TrainConfig
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
@@ -77,14 +80,19 @@ def from_huggingface(folder: str | Path) -> Transformer:
         raise InputError(f"{folder} has no {WEIGHTS}; only weights in a single safetensors file are read")
     layout = BY_MODEL_TYPE[kind]
     try:
-        model = Transformer(layout.our_config(stated))
-        _check_vocabulary(folder, model.config.n_variables)
-        model.load_state_dict(layout.our_weights(load_file(folder / WEIGHTS), model.config))
+        shape = layout.our_config(stated)
+        _check_vocabulary(folder, shape.n_variables)
+        weights = layout.our_weights(load_file(folder / WEIGHTS), shape)
+        run = argument(dict[str, Any], stated.get(OURS, {}), OURS)
+        looped = replace(shape, n_loops=argument(int, run.get("n_loops", 1), "n_loops"))
+        rolled = rolled_weights(weights, looped)  # None: a looped model whose passes were trained on their own
+        model = Transformer(shape if rolled is None else looped)
+        model.load_state_dict(weights if rolled is None else rolled)
     except InputError as error:
         raise InputError(f"{folder} cannot be read: {error}") from error
     except (KeyError, RuntimeError) as error:
         raise InputError(f"{folder} holds weights that do not match its {CONFIG}: {mismatch(error)}") from error
-    model.run_config = stated.get(OURS, {})
+    model.run_config = {**run, "n_loops": model.config.n_loops} if run else {}
     return model.eval()
 
 
@@ -100,7 +108,8 @@ def require_transformers() -> Any:
 def write_layout(folder: Path, model: Transformer, layout: Layout, extra: dict[str, Any]) -> None:
     """Weights, config.json (with the extra keys) and tokenizer."""
     n_positions = max(TABLE_LENGTH, FACT_LENGTH * extra.get(OURS, {}).get("n_facts", 0))
-    content = save(layout.weights(model.state_dict(), model.config), {"format": "pt"})
+    # transformers knows no loops: every pass gets a copy of its weights.
+    content = save(layout.weights(unrolled(model).state_dict(), model.config), {"format": "pt"})
     (folder / WEIGHTS).write_bytes(content)  # save_file would make it readable for its owner alone
     write_json(folder / CONFIG, {**layout.config(model.config, n_positions), **extra})
     for file, content in tokenizer_files(model.config.n_variables).items():

@@ -80,6 +80,7 @@ def model_card(
     vocabulary = Vocabulary(model.n_variables)
     a, b, c, d = list(vocabulary.variables * 4)[:4]
     shape = f"{model.n_layers} layers, {model.n_heads} heads, d_model {model.d_model}, RoPE base {model.rope_base:g}"
+    shape += f", {model.n_loops} passes over the same weights, written out here" if model.n_loops > 1 else ""
     return f"""---
 library_name: transformers
 pipeline_tag: text-generation

@@ -8,8 +8,8 @@ from time import perf_counter
 import torch
 
 from icalgebra.errors import InputError
-from icalgebra.model.flops import flops_a_sequence
 from icalgebra.train import TrainConfig
+from icalgebra.train.speedrun import flops_before
 
 LIMIT = 2 * 3600.0  # seconds of training on a CPU that need no second thought; the preset tiny takes eight minutes
 # Of the rate of a small matrix product: on two cores that had 190 GFLOP/s, and the preset tiny trains at 44 GFLOP/s.
@@ -30,9 +30,7 @@ def check_time_without_gpu(configs: Iterable[TrainConfig], device: str | None, w
 
 
 def training_flops(config: TrainConfig) -> float:
-    short = min(config.steps, config.short_steps)
-    parts = ((short, config.short_facts), (config.steps - short, config.n_facts))
-    return config.batch_size * sum(steps * flops_a_sequence(config.model, facts) for steps, facts in parts if steps)
+    return flops_before(config, config.steps)
 
 
 def matmul_rate(size: int = 256, repeats: int = 50) -> float:

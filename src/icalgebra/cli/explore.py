@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import sys
 import threading
@@ -43,8 +44,12 @@ class Explore:
             raise InputError("the explorer needs an extra: pip install 'icalgebra[explorer]'") from None
         if not 0 <= self.port <= 65535:
             raise InputError(f"a port is a number from 0 to 65535, not {self.port}")
+        import torch
+
         from icalgebra.explorer.models import Library
 
+        # The browser needs a core too, and threads that wait for one stall every small operation.
+        torch.set_num_threads(max(1, (os.cpu_count() or 1) // 2))
         library = Library(self.model, self.run_folders)
         if self.export is not None:
             self._export(library)
@@ -73,6 +78,7 @@ class Explore:
                 listening.bind((HOST, self.port))
             except OSError as error:
                 raise InputError(f"port {self.port} cannot be used: {error.strerror}; leave out --port") from None
+            listening.listen()  # before the address is known: requests wait until the server accepts them
             address = f"http://{HOST}:{listening.getsockname()[1]}/"
             print(f"explorer: {address}  (Ctrl-C ends it)", flush=True)
             if not self.no_browser:

@@ -37,8 +37,12 @@ def _metavar(kind: Any) -> str:
     if get_origin(kind) is Literal:
         return "|".join(get_args(kind))
     if get_origin(kind) is tuple:
-        return f"{get_args(kind)[0].__name__.upper()} …"
+        return f"{_item_metavar(get_args(kind)[0])} …"
     return "True|False" if kind is bool else kind.__name__.upper()
+
+
+def _item_metavar(kind: Any) -> str:
+    return " ".join(map(_item_metavar, get_args(kind))) if get_origin(kind) is tuple else kind.__name__.upper()
 
 
 Overrides: Any = _overrides()

@@ -42,6 +42,9 @@ _ASSOCIATE = DistributionSpec(held_out=_HOLDOUT, query=s.NO_IDENTITY, required=s
 
 DISTRIBUTIONS: dict[str, Distribution] = {
     "train": Distribution(DistributionSpec(), 1, "every fact drawn independently"),
+    "once": Distribution(
+        DistributionSpec(repeats=s.IN_PASSES), 1, "every fact is shown once before any is shown again"
+    ),
     "holdout": Distribution(
         DistributionSpec(held_out=_HOLDOUT), 1, "the query and its reverse never occur in the context"
     ),

@@ -6,7 +6,7 @@ import numpy as np
 
 from icalgebra.compilation import njit
 from icalgebra.language.vocabulary import ANSWER, COMMA, EQUALS, FACT_LENGTH, LEFT, RIGHT
-from icalgebra.randomness import GOLDEN, LOW_32, mix
+from icalgebra.randomness import GOLDEN, LOW_32, mix, partial_shuffle
 
 
 @njit(cache=True, inline="always")
@@ -80,6 +80,23 @@ def draw_from(state, cells, n_cells, context, begin):
             context[i] = cells[product >> np.uint64(32)]
             i += 1
     state[0] = walk
+
+
+@njit(cache=True)
+def draw_passes(state, cells, n_cells, query, context):
+    """Fill the context so that, with the query behind it, every fact is shown once before any is shown again.
+
+    The sequence is one random order of cells[:n_cells] after another, cut off behind the query. Given the query, the
+    passes before its own are independent of it, and its own begins with a random choice of the other facts.
+    """
+    at = 0
+    while len(context) - at >= n_cells:
+        partial_shuffle(state, cells[:n_cells], n_cells)
+        context[at : at + n_cells] = cells[:n_cells]
+        at += n_cells
+    others = cells[: remove_cell(cells, n_cells, query)]
+    partial_shuffle(state, others, len(context) - at)
+    context[at:] = others[: len(context) - at]
 
 
 @njit(cache=True)

@@ -18,6 +18,7 @@ from icalgebra.compilation import njit
 from icalgebra.data.packed_facts import (
     answer_of,
     draw_from,
+    draw_passes,
     fill_cells,
     left_of,
     packed,
@@ -40,6 +41,8 @@ NO_FACTS, CANCEL_FACTS, ASSOCIATE_FACTS = range(3)
 ANY_CONTEXT, SHOWS_PAIR, SHOWS_REVERSE, REVEALS_IDENTITY, NOT_BY_IDENTITY_OR_CANCEL = range(5)
 # How elements are assigned to variables.
 SHUFFLED, RESERVED_IDENTITY, UNSHUFFLED = range(3)
+# How often a fact may be shown: each is drawn independently, or each once before any is shown again.
+INDEPENDENT, IN_PASSES = range(2)
 # The world's rule for drawing structures, in the order of MIXTURE_RULES.
 MIX_FIT, MIX_STOP, MIX_ALL = range(3)
 
@@ -61,6 +64,7 @@ class DistributionSpec(NamedTuple):
     embedded: int = 0
     context: int = ANY_CONTEXT
     assignment: int = SHUFFLED
+    repeats: int = INDEPENDENT
 
 
 class WorldArrays(NamedTuple):
@@ -250,14 +254,17 @@ def reserves_identity(world, drawn, count, variable_of):
 
 @njit(cache=True, inline="always")
 def draw_context(state, spec, query, reverse, cells, n_cells, context):
-    """Fill the context with independent uniform facts that are not held out; False where all are."""
+    """Fill the context with uniform facts that are not held out; False where all are."""
     if spec.held_out != HOLD_NOTHING:
         n_cells = remove_cell(cells, n_cells, query)
     if spec.held_out == HOLD_PAIR_AND_REVERSE and reverse != query:
         n_cells = remove_cell(cells, n_cells, reverse)
     if n_cells == 0:
         return False
-    draw_from(state, cells, n_cells, context, 0)
+    if spec.repeats == IN_PASSES:
+        draw_passes(state, cells, n_cells, query, context)
+    else:
+        draw_from(state, cells, n_cells, context, 0)
     return True
 
 

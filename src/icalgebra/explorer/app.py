@@ -10,6 +10,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from starlette.exceptions import HTTPException
 
 from icalgebra.errors import InputError
 from icalgebra.explorer import contract as c
@@ -18,6 +19,7 @@ from icalgebra.explorer.access import Access
 from icalgebra.explorer.inside import reliance_steps
 from icalgebra.explorer.models import Library
 from icalgebra.explorer.page import content_security, read_static, served_page
+from icalgebra.explorer.prepared import prepared
 
 TYPES = {"js": "text/javascript", "css": "text/css"}
 
@@ -42,6 +44,14 @@ def make_app(library: Library) -> FastAPI:
     def start() -> Response:
         return _json(parts.start(library))
 
+    made: list[c.Example] = []  # on first demand: sampling them takes longer than showing the page
+
+    @app.get("/api/examples")
+    def examples() -> JSONResponse:
+        if not made:
+            made[:] = prepared(library)
+        return JSONResponse([asdict(example) for example in made])
+
     for name, (request, answer) in parts.PARTS.items():
         app.post(f"/api/{name}")(_endpoint(library, request, answer))
 
@@ -58,6 +68,11 @@ def make_app(library: Library) -> FastAPI:
     @app.exception_handler(RequestValidationError)
     def bad_request(request: Request, error: RequestValidationError) -> JSONResponse:
         return JSONResponse({"error": _sentence(error)}, 422)
+
+    @app.exception_handler(HTTPException)
+    def refused(request: Request, error: HTTPException) -> JSONResponse:
+        words = "the request cannot be read" if error.status_code == 400 else str(error.detail)
+        return JSONResponse({"error": words}, error.status_code)
 
     return app
 
@@ -83,5 +98,7 @@ def _lines(first: c.Reliance, rest: Iterator[c.Reliance]) -> Iterator[str]:
 
 def _sentence(error: RequestValidationError) -> str:
     first = error.errors()[0]
-    place = ".".join(str(part) for part in first["loc"][1:]) or "the request"
-    return f"{place}: {first['msg'][0].lower()}{first['msg'][1:]}"
+    if first["type"] == "json_invalid":
+        return "the request is not JSON"
+    place = " ".join(".".join(str(part) for part in first["loc"][1:]).split()) or "the request"
+    return f"{place[-60:]}: {first['msg'][0].lower()}{first['msg'][1:]}"

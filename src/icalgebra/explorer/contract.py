@@ -1,5 +1,6 @@
 """The JSON that page and server exchange. The static export holds the same answers, so the page reads both alike.
 
+    GET  /api/start     Start;  GET /api/examples    a list of Example
     POST /api/<part>    request -> answer
     sample      SampleRequest    -> Sampled
     sequence    SequenceRequest  -> SequenceAnswer   (panels sequence, tables and answers)
@@ -83,6 +84,15 @@ class ModelInfo:
     n_heads: int
     n_facts: int  # of its training sequences
     structures: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Example:
+    """A prepared sequence and what it shows. state: the fields of the page's state (static/state.js) that it sets."""
+
+    title: str
+    story: str
+    state: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -246,8 +256,21 @@ class Patched:
 
 
 @dataclass(frozen=True)
+class Skill:
+    """An accuracy that the run measured while it trained."""
+
+    name: str
+    label: str
+    steps: list[int]
+    values: Shares
+
+
+@dataclass(frozen=True)
 class Training:
-    """The answers of each checkpoint, and the oracle's."""
+    """The answers of each checkpoint, and the oracle's.
+
+    closure: the variables that the query's facts link. learned: by checkpoint, the skills that it has.
+    """
 
     run: str
     text: str
@@ -256,3 +279,6 @@ class Training:
     probabilities: list[Shares]
     posterior: Shares
     kind: str
+    closure: str
+    skills: list[Skill]
+    learned: list[list[str]]

@@ -9,7 +9,7 @@ from icalgebra.explorer import contract as c
 from icalgebra.explorer import parts
 from icalgebra.explorer.models import Library
 from icalgebra.explorer.page import single_page
-from icalgebra.explorer.prepared import Example, prepared
+from icalgebra.explorer.prepared import prepared
 
 
 def export_page(library: Library) -> str:
@@ -17,18 +17,16 @@ def export_page(library: Library) -> str:
 
 
 def export_data(library: Library) -> dict[str, Any]:
-    """What a server would answer, in the same form."""
-    name = next(iter(library.models))
-    run = next(iter(library.checkpoints), None)
-    examples = [
-        {"title": example.title, "story": example.story, "state": example.state, "parts": _parts(library, example)}
-        for example in prepared(library, name, run)
-    ]
-    return {"start": asdict(parts.start(library)), "examples": examples}
+    """What a server would answer at the start, and about every prepared sequence, in the same form."""
+    examples = prepared(library)
+    return {
+        "start": asdict(parts.start(library)),
+        "examples": [asdict(example) for example in examples],
+        "parts": [_parts(library, example.state) for example in examples],
+    }
 
 
-def _parts(library: Library, example: Example) -> dict[str, Any]:
-    state = example.state
+def _parts(library: Library, state: dict[str, Any]) -> dict[str, Any]:
     basic = {"model": state["model"], "text": state["text"]}
     drawn = c.Drawn(**state["drawn"]) if "drawn" in state else None
     asked: dict[str, c.Request] = {

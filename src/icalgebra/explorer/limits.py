@@ -5,4 +5,4 @@ MAX_TEXT = 5 * MAX_FACTS + 200  # characters of a sequence, with room for spaces
 MAX_BODY = 64 * 1024  # bytes
 MAX_NAMES = 200  # characters of a list of structures
 MAX_SITES = 64  # heads, MLPs or positions in one request
-MAX_CHECKPOINTS = 16
+MAX_CHECKPOINTS = 32  # of a run; all stay in memory once asked

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -31,6 +31,7 @@ from icalgebra.model.checkpoints import by_step, find_checkpoint, is_shipped, re
 from icalgebra.model.inputs import trained_world
 from icalgebra.model.predict import chunks, rows_per_pass
 from icalgebra.model.transformer import Transformer
+from icalgebra.train.metrics import read_metrics
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -70,6 +71,14 @@ class MeanOutputs:
     mlp_out: Float[Tensor, "n_layers d_model"]
 
 
+@dataclass(frozen=True)
+class Run:
+    """A run folder: log-spaced checkpoints by step, and the evaluations of its metrics.jsonl."""
+
+    checkpoints: dict[int, Path]
+    evaluations: list[dict[str, Any]]
+
+
 class Library:
     """The models by name: one given or shipped, and the newest checkpoint of every run."""
 
@@ -78,7 +87,7 @@ class Library:
         if len(sources) < len({model, *runs}):
             raise InputError("two of the given models or runs have the same name; rename one of the folders")
         self.models = {name: _known(name, source) for name, source in sources.items()}
-        self.checkpoints = {_name(run): _log_spaced(Path(run)) for run in runs}
+        self.runs = {_name(run): Run(_log_spaced(Path(run)), _evaluations(Path(run))) for run in runs}
         self._lock = Lock()
         self._means = lru_cache(maxsize=64)(self._measure_means)
 
@@ -106,12 +115,11 @@ class Library:
                 runs.append(cache_last_token_batched(known.model, usual.prompts[rows]))
         return MeanOutputs(torch.cat([run.z for run in runs]).mean(0), torch.cat([run.mlp_out for run in runs]).mean(0))
 
-    def run(self, name: str) -> dict[int, Path]:
-        """The checkpoints of a run by step."""
-        if name not in self.checkpoints:
-            known = ", ".join(self.checkpoints) or "none; start the explorer with --run FOLDER"
+    def run(self, name: str) -> Run:
+        if name not in self.runs:
+            known = ", ".join(self.runs) or "none; start the explorer with --run FOLDER"
             raise InputError(f"unknown run {name!r}; known: {known}")
-        return self.checkpoints[name]
+        return self.runs[name]
 
 
 def _name(source: str) -> str:
@@ -133,6 +141,12 @@ def _log_spaced(run: Path) -> dict[int, Path]:
     wanted = np.geomspace(max(1, steps[0]), max(1, steps[-1]), MAX_CHECKPOINTS)
     chosen = {int(steps[np.abs(np.log(np.maximum(steps, 1)) - np.log(step)).argmin()]) for step in wanted}
     return {step: found[step] for step in sorted(chosen)}
+
+
+def _evaluations(run: Path) -> list[dict[str, Any]]:
+    """None for an imported run, which has no metrics."""
+    path = run / "metrics.jsonl"
+    return [record for record in read_metrics(path) if record["kind"] == "evaluation"] if path.is_file() else []
 
 
 @lru_cache(maxsize=MAX_CHECKPOINTS)

@@ -20,7 +20,7 @@ def start(library: Library) -> c.Start:
     return c.Start(
         version=icalgebra.__version__,
         models=[known.info for known in library.models.values()],
-        runs=list(library.checkpoints),
+        runs=list(library.runs),
         distributions={name: found.summary for name, found in DISTRIBUTIONS.items()},
         max_facts=MAX_FACTS,
     )

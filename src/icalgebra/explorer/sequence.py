@@ -27,7 +27,7 @@ from icalgebra.explorer.models import Known, Library
 from icalgebra.language.sequences import Sequence
 from icalgebra.language.vocabulary import EQUALS, FACT_LENGTH, MECHANISMS
 from icalgebra.language.world import World
-from icalgebra.model.predict import as_predictor, on_device
+from icalgebra.model.predict import on_device
 from icalgebra.oracle import Query, classify_queries, explain_entailed, explain_impossible, likely_query
 from icalgebra.solvers import proof, solver
 from icalgebra.solvers.ladder import RUNGS, Proof, prove
@@ -60,8 +60,7 @@ def sequence_answer(
     facts = text[1:].split(",")
     hidden = None if drawn is None else draw(known, drawn)
     with library.use():
-        logits = torch.no_grad()(known.model)(on_device(known.model, prompts))[0]
-        answers = as_predictor(known.model)(prompts)[0]
+        logits = torch.no_grad()(known.model)(on_device(known.model, prompts))[0].float()
     tables = [_table(letters, facts, hidden) for letters in components(facts)]
     truth = _true_products(hidden) if hidden else {}
     place = {letter: i for i, table in enumerate(tables) for letter in table.letters}
@@ -79,7 +78,7 @@ def sequence_answer(
         next_tokens="".join(known.world.vocabulary.characters[i] for i in next_ids),
         next_sure=shares(next_sure),
         tables=tables,
-        model=shares(answers, 6),
+        model=shares(predicted[-1], 6),
         mechanisms=[_mechanism(mechanism, text, facts) for mechanism in MECHANISMS],
         rungs=_rungs(prompts, known.world, facts),
         oracle=oracle_answer(prompts, known.world, query, facts),

@@ -76,11 +76,13 @@ class World:
         object.__setattr__(self, "vocabulary", Vocabulary(self.n_variables))
         if not 0.0 <= self.p_mix <= 1.0:
             raise InputError(f"p_mix is a probability, between 0 and 1, and not {self.p_mix}")
+        argument(str, self.mixture_rule, "mixture_rule")
         if self.mixture_rule not in MIXTURE_RULES:
             raise InputError(f"mixture_rule must be one of {', '.join(MIXTURE_RULES)}, not {self.mixture_rule!r}")
-        if self.reserved is not None and str(self.reserved).lower() == "none":  # as configs and command lines write it
+        if isinstance(self.reserved, str) and self.reserved.lower() == "none":  # as configs and command lines write it
             object.__setattr__(self, "reserved", None)
-        if self.reserved not in (None, *self.vocabulary.variables):
+        known = isinstance(self.reserved, str) and self.reserved in tuple(self.vocabulary.variables)
+        if self.reserved is not None and not known:
             raise InputError(f"reserved must be one of {self.vocabulary.variables}, not {self.reserved!r}")
         self._check_sizes()
 

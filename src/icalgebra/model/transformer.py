@@ -24,6 +24,9 @@ Read or replace a point with torch's own forward hooks:
 
 or read them all at once, as in TransformerLens: logits, cache = model.run_with_cache(tokens).
 
+With n_loops above 1 the first n_layers / n_loops blocks run again with the same weights. Every pass has hook points of
+its own: 12 layers with n_loops = 3 are blocks.0 to blocks.11, and blocks.4 is the second pass of blocks.0 (looped.py).
+
 A hook that returns a tensor replaces the value. Scores, pattern, per-head results, norm scales and normalized values
 are computed only while a hook is registered; otherwise the fused kernels run. A compiled model always runs them: hook
 the plain one.
@@ -41,6 +44,7 @@ from torch import Tensor, nn
 
 from icalgebra.errors import InputError
 from icalgebra.model.inputs import Tokens, as_tokens, unknown_token
+from icalgebra.model.looped import run_again
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
@@ -60,6 +64,7 @@ class ModelConfig:
     d_mlp: int = 0  # 0: four times d_model
     n_variables: int = 16
     rope_base: float = 1e4
+    n_loops: int = 1  # passes over the same weights: n_layers / n_loops blocks have weights of their own
 
     def __post_init__(self) -> None:
         if min(self.n_layers, self.n_heads, self.d_model, self.n_variables) < 1 or self.d_mlp < 0:
@@ -71,6 +76,8 @@ class ModelConfig:
                 "d_model must give an even number of dimensions per head: "
                 f"{self.d_model} over {self.n_heads} heads does not"
             )
+        if self.n_loops < 1 or self.n_layers % self.n_loops:
+            raise InputError(f"n_layers must be a multiple of n_loops: {self.n_layers} layers, {self.n_loops} loops")
         object.__setattr__(self, "d_mlp", self.d_mlp or 4 * self.d_model)
 
     @property
@@ -248,7 +255,8 @@ class Transformer(nn.Module):
         super().__init__()
         self.config, self.run_config = config, {}
         self.embed = nn.Embedding(config.d_vocab, config.d_model)
-        self.blocks = nn.ModuleList(Block(config) for _ in range(config.n_layers))
+        own = [Block(config) for _ in range(config.n_layers // config.n_loops)]
+        self.blocks = nn.ModuleList(own + [run_again(block) for _ in range(config.n_loops - 1) for block in own])
         self.ln_final = LayerNorm(config.d_model)
         self.hook_embed = HookPoint()
         self.residual_dtype = torch.float32  # of the residual stream under autocast

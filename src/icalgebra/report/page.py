@@ -223,6 +223,7 @@ def _words(environment: Environment, experiment: Experiment, part: str, **names:
 
 def _refuse_unknown(experiment: Experiment, values: Values, results: Iterable[Result]) -> None:
     """A value that only this result lacks was not measured; one that no result contains is an error in reading.py.
+    Optional values are not looked at: a small run may lack them all (a test compares them with the committed results).
 
     Where only models of other worlds or lengths have results, the two cannot be distinguished.
     """

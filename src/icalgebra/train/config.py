@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Literal, get_type_hints
+
+import numpy as np
 
 from icalgebra.algebra.structures import Structure
 from icalgebra.atomic_files import read_json
@@ -14,6 +17,7 @@ from icalgebra.language.vocabulary import FACT_LENGTH
 from icalgebra.language.world import RENAMED as RENAMED_IN_WORLD
 from icalgebra.language.world import WORLD_FIELDS, MixtureRule, World, current_names, option
 from icalgebra.model.transformer import ModelConfig
+from icalgebra.randomness import row_uniforms, stream_key
 from icalgebra.records import argument
 
 # Former name -> field: run folders, checkpoints and sweeps of earlier versions still have the former names.
@@ -23,8 +27,9 @@ MINIMUM = {
     1: "batch_size micro_batches steps log_every keep_checkpoints",
     2: "n_facts eval_n",
     0: "eval_every eval_points checkpoint_every log_checkpoints warmup short_steps "
-    "clip lr muon_lr weight_decay answer_weight",
+    "clip lr muon_lr weight_decay answer_weight once_share",
 }
+LENGTHS_STREAM = "train/lengths"  # row t decides the length of step t
 
 
 def world_option(name: str) -> Any:
@@ -44,8 +49,9 @@ class TrainConfig:
     reserved: str = world_option("reserved")
     mixture_rule: MixtureRule = world_option("mixture_rule")  # noqa: RUF009 (the name stands for a Literal)
     # the model
-    n_layers: int = option(4, "number of blocks")
-    n_heads: int = option(8, "heads per block")
+    n_layers: int = option(4, "number of layers")
+    n_loops: int = option(1, "passes over the same weights: n_layers / n_loops blocks have weights of their own")
+    n_heads: int = option(8, "heads per layer")
     d_model: int = option(1024, "width of the residual stream")
     d_mlp: int = option(0, "width of the MLPs' hidden layer; 0: four times d_model")
     rope_base: float = option(1e4, "RoPE base frequency")
@@ -53,7 +59,13 @@ class TrainConfig:
     n_facts: int = option(200, "facts per sequence, the query included")
     short_facts: int = option(0, "facts per sequence in the first short_steps steps, which makes them cheaper")
     short_steps: int = option(0, "number of first steps on short sequences")
-    batch_size: int = option(128, "sequences per step, over all ranks and micro-batches")
+    lengths: tuple[tuple[int, float], ...] = option(
+        (),
+        "mixed lengths: facts and probability of each, for instance 50 .7 200 .3; a step has one of them, and "
+        "batch_size * n_facts / facts sequences, so that all steps have the same number of tokens",
+    )
+    once_share: float = option(0.0, "probability that a row shows every fact once before any again")
+    batch_size: int = option(128, "sequences per step (of n_facts facts), over all ranks and micro-batches")
     micro_batches: int = option(1, "gradient accumulation: micro-batches per step on each rank")
     seed: int = option(0, "seed of the data and the initial weights")
     # optimisation
@@ -99,15 +111,35 @@ class TrainConfig:
                     raise InputError(f"{name} is too small: {getattr(self, name)}; it must be at least {least}")
         if self.short_steps and not 1 <= self.short_facts <= self.n_facts:
             raise InputError(f"short_facts must be between 1 and n_facts ({self.n_facts}), not {self.short_facts}")
-        if self.batch_size % self.micro_batches:
-            raise InputError(f"batch_size {self.batch_size} cannot be split into {self.micro_batches} micro-batches")
+        self._check_lengths()
+        for rows in {self.batch_size, *(self.rows_of(facts) for facts, _ in self.lengths)}:
+            if rows % self.micro_batches:
+                raise InputError(f"a batch of {rows} sequences cannot be split into {self.micro_batches} micro-batches")
         if not -(2**63) <= self.seed < 2**64:
             raise InputError(f"seed must fit into 64 bits: {self.seed}")
         self.model, self.world  # noqa: B018 (building them checks their fields)
 
+    def _check_lengths(self) -> None:
+        if self.once_share > 1:
+            raise InputError(f"once_share is a probability, between 0 and 1, and not {self.once_share}")
+        if self.lengths and self.short_steps:
+            raise InputError("give lengths or short_steps, not both: each says how long the sequences of a step are")
+        for facts, probability in self.lengths:
+            if not 1 <= facts <= self.batch_size * self.n_facts or not 0 < probability <= 1:
+                raise InputError(
+                    f"lengths are pairs of facts (1 to {self.batch_size * self.n_facts}, one step's) and probability "
+                    f"(above 0, up to 1), not {facts} and {probability}"
+                )
+        total = sum(probability for _, probability in self.lengths)
+        if self.lengths and abs(total - 1) > 1e-6:
+            raise InputError(f"the probabilities of lengths must add up to 1, not to {total:g}")
+        if len(dict(self.lengths)) < len(self.lengths):
+            raise InputError("each number of facts may occur only once in lengths")
+
     @cached_property
     def model(self) -> ModelConfig:
-        return ModelConfig(self.n_layers, self.n_heads, self.d_model, self.d_mlp, self.n_variables, self.rope_base)
+        shape = (self.n_layers, self.n_heads, self.d_model, self.d_mlp, self.n_variables, self.rope_base)
+        return ModelConfig(*shape, n_loops=self.n_loops)
 
     @cached_property
     def world(self) -> World:
@@ -123,20 +155,41 @@ class TrainConfig:
         """The log-spaced evaluations; those of eval_every come in addition."""
         return frozenset(log_spaced(self.steps, self.eval_points))
 
+    @cached_property
+    def _mixed_lengths(self) -> np.ndarray:
+        """Facts per sequence at each step. Each is a pure function of the seed and its step, whatever `steps` is."""
+        facts, probabilities = zip(*self.lengths)
+        drawn = row_uniforms(stream_key(self.seed, LENGTHS_STREAM), 0, self.steps)
+        # The last bound is left out: rounding may leave the sum just below 1.
+        return np.array(facts)[np.searchsorted(np.cumsum(probabilities)[:-1], drawn, side="right")]
+
     def facts_at(self, step: int) -> int:
         """Facts per sequence at a step; steps count from 0."""
+        if self.lengths:
+            return int(self._mixed_lengths[step])
         return self.short_facts if step < self.short_steps else self.n_facts
+
+    def rows_of(self, facts: int) -> int:
+        """Sequences per step at a number of facts: with mixed lengths as many as make the same number of tokens."""
+        return self.batch_size * self.n_facts // facts if self.lengths else self.batch_size
+
+    def work_before(self, step: int) -> list[tuple[int, int, int]]:
+        """What the steps before this one did: steps, sequences per step and facts per sequence, for each length."""
+        if self.lengths:
+            steps = Counter(self._mixed_lengths[:step].tolist())
+            return [(steps[facts], self.rows_of(facts), facts) for facts, _ in self.lengths]
+        short = min(step, self.short_steps)
+        return [(short, self.batch_size, self.short_facts), (step - short, self.batch_size, self.n_facts)]
 
     def tokens_before(self, step: int) -> int:
         """Tokens trained on before this step."""
-        short = min(step, self.short_steps)
-        return self.batch_size * FACT_LENGTH * (short * self.short_facts + (step - short) * self.n_facts)
+        return sum(steps * rows * facts * FACT_LENGTH for steps, rows, facts in self.work_before(step))
 
     def with_changes(self, /, **changes: Any) -> TrainConfig:
         return TrainConfig.from_dict({**self.to_dict(), **current_names(changes, RENAMED)})
 
     def to_dict(self) -> dict[str, Any]:
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        return {name: _plain(value) for name, value in asdict(self).items()}
 
     @staticmethod
     def from_dict(values: Any) -> TrainConfig:
@@ -164,6 +217,11 @@ class TrainConfig:
             return TrainConfig.from_dict(plain)
         except InputError as error:
             raise InputError(f"{path}: {error}") from error
+
+
+def _plain(value: Any) -> Any:
+    """As JSON reads it back: lists instead of tuples."""
+    return [_plain(item) for item in value] if isinstance(value, tuple | list) else value
 
 
 def _written_out(structures: Any) -> Any:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from icalgebra.data.dataset import step_rows
+from icalgebra.randomness import row_uniforms, stream_key
 from icalgebra.train.config import TrainConfig
 from icalgebra.train.distributed import Ranks
 
@@ -17,11 +18,23 @@ AHEAD = 2  # batches sampled ahead of the step that needs them
 
 
 def training_rows(config: TrainConfig, step: int, ranks: Ranks) -> Tensor:
-    """This rank's rows of a step's batch, uint8; their length may change from step to step."""
-    return step_rows(
-        "train", step, config.batch_size, config.facts_at(step), config.seed, config.world,
-        rank=ranks.rank, n_ranks=ranks.size,
-    )  # fmt: skip
+    """This rank's rows of a step's batch, uint8; their length may change from step to step.
+
+    With mixed lengths every length has its own stream, `train/50` say, of which step t of B rows reads t·B … t·B+B−1:
+    rows of one number in one stream begin alike, whatever their length. Row i shows each fact once where row i of
+    another stream says so, and is then row i of a third one; the rows beside it are not touched.
+    """
+    facts = config.facts_at(step)
+    rows = config.rows_of(facts)
+    stream = f"train/{facts}" if config.lengths else "train"
+    shared = {"rank": ranks.rank, "n_ranks": ranks.size}
+    plain = step_rows("train", step, rows, facts, config.seed, config.world, stream=stream, **shared)
+    if not config.once_share:
+        return plain
+    once = step_rows("once", step, rows, facts, config.seed, config.world, stream=f"{stream}/once", **shared)
+    share = rows // ranks.size
+    drawn = row_uniforms(stream_key(config.seed, f"{stream}/is_once"), step * rows + ranks.rank * share, share)
+    return torch.where(torch.from_numpy(drawn < config.once_share)[:, None], once, plain)
 
 
 def training_batches(config: TrainConfig, first_step: int, ranks: Ranks, device: torch.device) -> Iterator[Tensor]:

@@ -88,11 +88,12 @@ class Trainer:
     """One run in memory: model, optimisers and clock, restored from the newest checkpoint if there is one."""
 
     def __init__(self, config: TrainConfig, device: torch.device, ranks: Ranks, run: RunFolder | None) -> None:
-        if config.batch_size % (ranks.size * config.micro_batches):
-            raise InputError(
-                f"batch_size {config.batch_size} cannot be split evenly over {ranks.size} ranks "
-                f"with {config.micro_batches} micro-batches each"
-            )
+        for rows in {config.batch_size, *(config.rows_of(facts) for facts, _ in config.lengths)}:
+            if rows % (ranks.size * config.micro_batches):
+                raise InputError(
+                    f"a batch of {rows} sequences cannot be split evenly over {ranks.size} ranks "
+                    f"with {config.micro_batches} micro-batches each"
+                )
         self.config, self.device, self.ranks, self.run = config, device, ranks, run
         self.listeners: list[Callable[[Record], None]] = []
         torch.set_float32_matmul_precision(config.matmul)

@@ -119,9 +119,12 @@ def time_steps(config: TrainConfig, steps: int, device: str | None = None) -> np
 def warm_up(config: TrainConfig, device: str | None) -> float:
     """Compile what a run will need, by a throw-away run of a few steps at each of its lengths; returns the seconds."""
     begun = time.perf_counter()
+    brief = config.with_changes(short_steps=0, steps=3, eval_n=64)
+    for facts, _ in config.lengths:
+        train(brief.with_changes(lengths=((facts, 1.0),)), device=device)
     lengths = [config.n_facts, *([config.short_facts] if config.short_steps else [])]
-    for n_facts in lengths:
-        train(config.with_changes(n_facts=n_facts, short_steps=0, steps=3, eval_n=64), device=device)
+    for n_facts in lengths if not config.lengths else ():
+        train(brief.with_changes(n_facts=n_facts), device=device)
     return time.perf_counter() - begun
 
 
@@ -137,9 +140,8 @@ def fresh_accuracy(model: Transformer, config: TrainConfig, n: int, name: str = 
 
 
 def flops_before(config: TrainConfig, step: int) -> float:
-    short = min(step, config.short_steps)
-    per_step = {k: config.batch_size * flops_a_sequence(config.model, k) for k in (config.short_facts, config.n_facts)}
-    return short * per_step[config.short_facts] + (step - short) * per_step[config.n_facts]
+    work = config.work_before(step)
+    return sum(steps * rows * flops_a_sequence(config.model, facts) for steps, rows, facts in work)
 
 
 def matrix_rate(device: torch.device, size: int = 8192) -> float:

@@ -78,7 +78,8 @@ class TrainStep:
         if shape in self.captured:
             return self.captured[shape].replay(batch)
         if self.captures and self.eager_steps.get(shape, 0) == EAGER_STEPS:
-            self.captured = {shape: CudaGraphStep(self, batch)}  # a graph of another length is not needed again
+            kept = self.captured if self.config.lengths else {}  # after a short phase its graph is not needed again
+            self.captured = {**kept, shape: CudaGraphStep(self, batch)}
             return self.captured[shape].replay(batch)
         self.eager_steps[shape] = self.eager_steps.get(shape, 0) + 1
         return self.run(batch)

@@ -113,7 +113,8 @@ class Values:
 
     def __init__(self, result: Result) -> None:
         self.result = result
-        self.missing: list[str] = []  # keys that were requested and are not there
+        self.missing: list[str] = []  # keys that the reading needs and that are not there
+        self.absent: list[str] = []  # keys that a result may lack, and this one does
 
     @property
     def config(self) -> dict[str, Any]:
@@ -130,7 +131,7 @@ class Values:
 
     def optional(self, key: str, unit: str = "%") -> Shown:
         if key not in self.result.values:
-            self.missing.append(key)
+            self.absent.append(key)
             return NotMeasured()
         return Number(self.result.values[key], unit)
 

@@ -1,5 +1,5 @@
 // Panel "answers": model, mechanisms, rungs with proofs, and the exact posterior, side by side.
-import { bars, el, fill, lights } from "explorer/draw.js";
+import { bars, best, el, fill, lights, percent } from "explorer/draw.js";
 import { change, state } from "explorer/state.js";
 import { isStatic } from "explorer/api.js";
 
@@ -12,6 +12,19 @@ export function drawAnswers(answer, ablation) {
   for (const mechanism of answer.mechanisms) rows.push(who(mechanism.name, mechanism.name, mechanism.name), proved(mechanism, answer.facts));
   for (const rung of answer.rungs) rows.push(who(rung.name, `rung ${rung.name}`, rung.name), rungCell(rung));
   fill("answers", queryChoice(), el("div", { class: "rows" }, ...rows), proofOf(answer.rungs));
+}
+
+// One line above the facts: what the model says, and whether it could be known.
+export function drawVerdict(answer) {
+  const v = answer.variables, said = best(answer.model, v), could = best(answer.oracle.posterior, v);
+  const known = {
+    entailed: said === could ? `Right: the facts leave no other answer.` : `Wrong: the facts leave only ${could}.`,
+    guess: `The facts do not decide; the best guess is ${could} (${percent(Math.max(...answer.oracle.posterior))}).`,
+    impossible: "The world that it was trained in cannot produce these facts.",
+  }[answer.oracle.kind] ?? "";
+  const drawn = answer.true_answer && answer.oracle.kind !== "entailed" ? ` What was drawn: ${answer.true_answer}.` : "";
+  document.getElementById("verdict").replaceChildren(el("b", { class: "mono" }, `${answer.facts.at(-1).text}?`),
+    " The model says ", el("b", { class: "mono" }, said), ` (${percent(Math.max(...answer.model))}). ${known}${drawn}`);
 }
 
 function who(name, words, term) {

@@ -2,17 +2,19 @@
 
 const inside = JSON.parse(document.getElementById("data").textContent);
 export const isStatic = inside !== null;
-export const examples = isStatic ? inside.examples : [];
 const running = new Map(); // part -> the request under way, which a newer one replaces
 
 export class Refused extends Error {}
 
-export async function start() {
-  return isStatic ? inside.start : (await fetch("/api/start")).json();
-}
+const get = async (path) => (await fetch(path)).json();
+export const start = async () => (isStatic ? inside.start : get("/api/start"));
+export const preparedSequences = async () => (isStatic ? inside.examples : get("/api/examples"));
+
+// Of a static page: the answer that it holds, or undefined.
+export const holds = (part, example) => inside?.parts[example]?.[part];
 
 function prepared(part, request, example) {
-  const found = examples[example]?.parts[part];
+  const found = holds(part, example);
   if (found && (part !== "ablation" || request.ablated.length === 0)) return found;
   throw new Refused("This page holds prepared sequences. To change them, run: icalgebra explore");
 }
@@ -28,12 +30,12 @@ async function post(part, request) {
   return answer;
 }
 
-export async function ask(part, request, example = 0) {
+export async function ask(part, request, example) {
   return isStatic ? prepared(part, request, example) : (await post(part, request)).json();
 }
 
 // An answer in steps; step(answer) is called with each. A newer request or abandon(part) ends it.
-export async function askInSteps(part, request, step, example = 0) {
+export async function askInSteps(part, request, step, example) {
   if (isStatic) return step(prepared(part, request, example));
   const reader = (await post(part, request)).body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";

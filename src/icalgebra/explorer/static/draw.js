@@ -13,6 +13,13 @@ export function el(tag, options = {}, ...children) {
   return node;
 }
 
+export function svg(tag, options = {}, ...children) {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(options)) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+
 export const body = (panel) => document.querySelector(`#${panel} .body`);
 export const fill = (panel, ...children) => body(panel).replaceChildren(...children);
 export const percent = (p) => `${(100 * p).toFixed(p > 0.0995 && p < 0.9995 ? 0 : 1)} %`;

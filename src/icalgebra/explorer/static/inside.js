@@ -4,15 +4,14 @@ import { change, state } from "explorer/state.js";
 import { isStatic } from "explorer/api.js";
 
 const VIEWS = { ablation: "ablation effect", direct: "direct logit", attention: "attention on the proof" };
-let view = "ablation";
 
 // answer: the sequence's; found: heads, MLPs, lens; ablation: null while it is measured.
 export function drawInside(answer, found, ablation, proving) {
   const at = answer.variables.indexOf(found.answer);
   const layers = found.lens.length - 1;
   const pick = el("span", { class: "controls", role: "radiogroup", "aria-label": "what the map shows" }, ...Object.entries(VIEWS).map(([name, words]) => {
-    const radio = el("input", { type: "radio", name: "view", value: name, onchange: () => { view = name; drawInside(answer, found, ablation, proving); } });
-    radio.checked = view === name;
+    const radio = el("input", { type: "radio", name: "view", value: name, onchange: () => change({ view: name }) });
+    radio.checked = state.view === name;
     return el("label", { "data-word": name }, radio, " ", words);
   }));
   const number = (part) => valueOf(part, at, answer, ablation, proving);
@@ -32,8 +31,8 @@ export function drawInside(answer, found, ablation, proving) {
 const layerOf = (name) => (name.startsWith("mlp") ? Number(name.slice(4)) : Number(name.split(".")[0]));
 
 function valueOf(part, at, answer, ablation, proving) {
-  if (view === "direct") return part.direct[at];
-  if (view === "attention") return part.attention.length ? proving.reduce((sum, i) => sum + part.attention[i], 0) : null;
+  if (state.view === "direct") return part.direct[at];
+  if (state.view === "attention") return part.attention.length ? proving.reduce((sum, i) => sum + part.attention[i], 0) : null;
   return ablation ? ablation.toggled[part.name][at] - ablation.together[at] : null;
 }
 

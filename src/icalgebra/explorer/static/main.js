@@ -1,6 +1,6 @@
 // The page: asks for what has changed and hands the answers to the panels.
-import { abandon, ask, askInSteps, examples, isStatic, Refused, start } from "explorer/api.js";
-import { drawAnswers, provingFacts } from "explorer/answers.js";
+import { abandon, ask, askInSteps, holds, isStatic, preparedSequences, Refused, start } from "explorer/api.js";
+import { drawAnswers, drawVerdict, provingFacts } from "explorer/answers.js";
 import { el } from "explorer/draw.js";
 import { drawInside } from "explorer/inside.js";
 import { drawPair, offerPair } from "explorer/pair.js";
@@ -13,9 +13,13 @@ import { drawTraining, offerTraining } from "explorer/training.js";
 import { explainWords } from "explorer/words.js";
 
 const have = {}; // the latest answer of every part
-let info = null;
+let info = null, examples = [];
+let shown = 0; // counts the sequences shown: an answer about an earlier one is dropped
+let working = 0;
 
 const request = () => ({ model: state.model, text: state.text });
+const modelNamed = (name) => info.models.find((model) => model.name === name);
+const canRead = (model, text) => [...text].every((token) => ",=".includes(token) || model.variables.includes(token));
 
 function say(words, isError = false) {
   const node = document.getElementById("status");
@@ -35,37 +39,50 @@ async function attempt(work, where = say) {
   }
 }
 
+// data-ready says that nothing is under way.
+async function busy(work) {
+  working += 1;
+  document.body.dataset.ready = "";
+  try {
+    await work();
+  } finally {
+    working -= 1;
+    if (!working) document.body.dataset.ready = "yes";
+  }
+}
+
 async function showSequence() {
-  const begun = performance.now();
+  const begun = performance.now(), mine = ++shown;
   Object.assign(have, { sequence: null, inside: null, ablation: null, reliance: null, pair: null, patched: null });
   abandon("reliance");
+  showStory();
   const found = await attempt(() => ask("sequence", { ...request(), query: state.query, drawn: state.drawn }, state.example));
-  if (!found) { document.body.dataset.ready = "refused"; return; }
+  if (!found || mine !== shown) return;
   have.sequence = found;
   state.text = found.text;
   drawSequence(found, info, sample);
+  drawVerdict(found);
   drawTables(found);
   drawAnswers(found, null);
   offerReliance(showReliance, isStatic);
   offerPair(showPair);
-  offerTraining(info, showTraining);
+  offerTraining(info, showTraining, "", otherExample());
   const inside = await attempt(() => ask("inside", request(), state.example));
-  if (!inside) return;
+  if (!inside || mine !== shown) return;
   have.inside = inside;
   drawInside(found, inside, null, provingFacts(found));
-  say(`${found.facts.length} facts, shown in ${Math.round(performance.now() - begun)} ms`);
+  say(isStatic ? "" : `${found.facts.length} facts, shown in ${Math.round(performance.now() - begun)} ms`);
   await showAblation();
-  document.body.dataset.ready = state.text;
-  if (state.corrupt) showPair();
-  if (isStatic && info.runs.length) showTraining();
+  if (state.corrupt) await showPair();
+  if (state.run) await showTraining();
 }
 
 async function showAblation() {
   if (!have.sequence || !have.inside) return;
-  const chosen = state.ablated;
+  const chosen = state.ablated, mine = shown;
   const alone = isStatic && chosen.length === 1;
   const found = await attempt(() => ask("ablation", { ...request(), ablated: alone ? [] : chosen }, state.example));
-  if (!found) return;
+  if (!found || mine !== shown) return;
   // A static page knows every part ablated alone.
   have.ablation = alone ? { ablated: chosen, together: found.toggled[chosen[0]], toggled: { ...found.toggled, [chosen[0]]: found.together } } : found;
   drawInside(have.sequence, have.inside, have.ablation, provingFacts(have.sequence));
@@ -73,19 +90,22 @@ async function showAblation() {
 }
 
 async function showReliance() {
-  const sequence = have.sequence;
-  await attempt(() => askInSteps("reliance", request(), (found) => {
-    have.reliance = found;
-    drawReliance(sequence, found, provingFacts(sequence), () => { abandon("reliance"); drawReliance(sequence, { ...found, total: found.done }, provingFacts(sequence), null); });
-  }, state.example));
+  await attempt(() => askInSteps("reliance", request(), (found) => { have.reliance = found; redrawReliance(); }, state.example));
+}
+
+function redrawReliance() {
+  if (!have.reliance) return;
+  const stop = () => { abandon("reliance"); have.reliance = { ...have.reliance, total: have.reliance.done }; redrawReliance(); };
+  drawReliance(have.sequence, have.reliance, provingFacts(have.sequence), stop);
 }
 
 const pairRequest = () => ({ model: state.model, clean: state.text, corrupt: state.corrupt });
 const pairSays = (words) => { const node = document.getElementById("pair-error"); if (node) node.textContent = words; };
 
 async function showPair() {
+  const mine = shown;
   const found = await attempt(() => ask("pair", pairRequest(), state.example), pairSays);
-  if (!found) return;
+  if (!found || mine !== shown) return;
   have.pair = found;
   pairSays("");
   await showPatch();
@@ -93,38 +113,63 @@ async function showPair() {
 
 async function showPatch() {
   if (!have.pair) return;
+  const mine = shown;
   have.patched = null;
   if (state.sites.length && !isStatic) have.patched = await attempt(() => ask("patch", { ...pairRequest(), sites: state.sites }), pairSays);
-  drawPair(have.sequence, have.pair, have.patched, info.models.find((model) => model.name === state.model));
+  if (mine === shown) drawPair(have.sequence, have.pair, have.patched, modelNamed(state.model));
 }
 
 async function showTraining() {
-  if (isStatic && !examples[state.example].parts.training) { offerTraining(info, showTraining, "The last prepared sequence shows the phases of training."); return; }
-  const run = state.run || info.runs[0];
-  const found = await attempt(() => ask("training", { run, text: state.text }, state.example), (words) => offerTraining(info, showTraining, words));
-  if (found) drawTraining(found);
+  if (isStatic && !holds("training", state.example)) return;
+  const run = state.run || info.runs[0], mine = shown;
+  const refused = (words) => offerTraining(info, showTraining, words);
+  if (!canRead(modelNamed(run), state.text)) {
+    const { variables } = modelNamed(run);
+    refused(`The models of ${run} know the variables ${variables[0]} to ${variables.at(-1)} only. Choose ${run} as the model to get a sequence that they can read.`);
+    return;
+  }
+  const found = await attempt(() => ask("training", { run, text: state.text }, state.example), refused);
+  if (found && mine === shown) drawTraining(found);
 }
 
-async function sample(drawn) {
-  const found = await attempt(() => ask("sample", { model: state.model, ...drawn }));
-  if (!found) return;
-  change({ text: found.text, drawn: found.drawn, ablated: [], corrupt: "", sites: [] });
+async function sample(drawn, model = state.model) {
+  const found = await attempt(() => ask("sample", { model, ...drawn }));
+  if (found) change({ model, text: found.text, drawn: found.drawn, ablated: [], corrupt: "", sites: [], example: -1 });
 }
 
-function showExample(i) {
-  const example = examples[i];
-  change({ ablated: [], sites: [], corrupt: "", drawn: null, checkpoint: -1, ...example.state, example: i });
+// A model with fewer variables cannot read every sequence; then one is sampled from its world.
+function chooseModel(name) {
+  const model = modelNamed(name);
+  if (canRead(model, state.text)) change({ model: name, drawn: null, ablated: [], sites: [], run: "", example: -1 });
+  else busy(() => sample({ distribution: "holdout", n_facts: Math.min(20, model.n_facts), seed: 0, structures: "" }, name));
+}
+
+const showExample = (i) => change({ query: "auto", ablated: [], sites: [], corrupt: "", drawn: null, run: "", checkpoint: -1, ...examples[i].state, example: i });
+
+function showStory() {
+  document.getElementById("story").textContent = examples[state.example]?.story ?? "";
+  for (const node of document.querySelectorAll("#stories button")) node.setAttribute("aria-pressed", String(Number(node.dataset.example) === state.example));
+}
+
+// On a static page without the phases of training for this sequence: the way to the one that has them.
+function otherExample() {
+  const at = isStatic ? examples.findIndex((_, i) => holds("training", i)) : -1;
+  if (at < 0 || at === state.example) return isStatic ? "" : null;
+  return el("button", { type: "button", onclick: () => showExample(at) }, `see the prepared sequence: ${examples[at].title}`);
+}
+
+async function showExamples() {
+  examples = (await attempt(preparedSequences)) ?? [];
+  document.getElementById("stories").replaceChildren(...examples.map((found, i) =>
+    el("button", { type: "button", class: "story", "data-example": i, onclick: () => showExample(i) }, found.title)));
+  showStory();
 }
 
 function controls() {
   const model = document.getElementById("model");
   model.append(...info.models.map((found) => el("option", { value: found.name, selected: found.name === state.model }, found.name)));
   model.disabled = isStatic;
-  model.addEventListener("change", () => change({ model: model.value, ablated: [], sites: [] }));
-  const example = document.getElementById("example");
-  document.getElementById("example-choice").hidden = !isStatic;
-  example.append(...examples.map((found, i) => el("option", { value: i, selected: i === state.example }, found.title)));
-  example.addEventListener("change", () => showExample(Number(example.value)));
+  model.addEventListener("change", () => chooseModel(model.value));
   document.getElementById("tour").addEventListener("click", () => tour(1));
   document.getElementById("theme").addEventListener("click", theme);
   document.getElementById("link").addEventListener("click", async () => {
@@ -146,32 +191,44 @@ function keyboard(event) {
   if (!typing && !event.ctrlKey && !event.metaKey && !event.altKey) KEYS[event.key]?.();
 }
 
-function changed(names) {
-  document.body.dataset.ready = "";
-  if (names.includes("example")) document.getElementById("story").textContent = examples[state.example]?.story ?? "";
-  if (names.some((name) => ["text", "model", "query", "drawn", "example"].includes(name))) {
-    document.getElementById("model").value = state.model;
-    showSequence();
-    return;
+async function changed(names) {
+  const has = (...wanted) => wanted.some((name) => names.includes(name));
+  document.getElementById("model").value = state.model;
+  if (has("text", "model", "query", "drawn", "example")) return showSequence();
+  if (!have.sequence) return;
+  if (has("truth")) drawTables(have.sequence);
+  if (has("sorted")) redrawReliance();
+  if (has("view") && have.inside) drawInside(have.sequence, have.inside, have.ablation, provingFacts(have.sequence));
+  if (has("ablated")) await showAblation();
+  if (has("sites")) await showPatch();
+  if (has("run")) await showTraining();
+}
+
+// From the link; a static page shows only what it holds.
+function restore() {
+  readLink();
+  if (isStatic) {
+    const example = examples[state.example] ? state.example : 0;
+    Object.assign(state, { corrupt: "", drawn: null, run: "" }, examples[example].state, { example, query: "auto" });
   }
-  if (names.includes("ablated")) showAblation();
-  if (names.includes("sites")) showPatch();
-  if (names.includes("run")) showTraining();
+  if (!modelNamed(state.model)) state.model = info.models[0].name;
+  if (!info.runs.includes(state.run)) state.run = "";
 }
 
 async function main() {
   if (matchMedia("(prefers-color-scheme: dark)").matches) theme();
   explainWords();
   info = await start();
-  readLink();
-  if (isStatic) Object.assign(state, examples[state.example].state, { ablated: state.ablated, sites: state.sites });
-  if (!info.models.some((model) => model.name === state.model)) state.model = info.models[0].name;
+  if (isStatic) await showExamples();
+  restore();
   controls();
-  onChange(changed);
+  onChange((names) => busy(() => changed(names)));
   document.addEventListener("keydown", keyboard);
-  window.addEventListener("hashchange", () => { readLink(); showSequence(); });
-  if (isStatic) document.getElementById("story").textContent = examples[state.example].story;
-  await showSequence();
+  window.addEventListener("hashchange", () => { restore(); busy(() => changed(["text"])); });
+  await busy(async () => {
+    await showSequence();
+    if (!isStatic) await showExamples();
+  });
 }
 
 main();

@@ -1,11 +1,8 @@
 // Panel "reliance": which facts the answer rests on, beside those that the proof needs.
 import { el, fill, lights, signed } from "explorer/draw.js";
-
-let sorted = true;
-let last = null;
+import { change, state } from "explorer/state.js";
 
 export function offerReliance(measure, isStatic) {
-  last = null;
   if (isStatic) return measure();
   fill("reliance", words(), el("button", { type: "button", id: "measure", onclick: measure }, "measure (r)"));
 }
@@ -13,12 +10,11 @@ export function offerReliance(measure, isStatic) {
 const words = () => el("p", { class: "note", "data-word": "reliance", tabindex: 0 }, "How far the answer's logit falls if no later token may attend to a fact. Bold: the proof needs it.");
 
 export function drawReliance(answer, found, proving, stop) {
-  last = [answer, found, proving, stop];
   const busy = found.done < found.total;
-  const box = el("input", { type: "checkbox", onchange: () => { sorted = box.checked; drawReliance(...last); } });
-  box.checked = sorted;
+  const box = el("input", { type: "checkbox", onchange: () => change({ sorted: box.checked }) });
+  box.checked = state.sorted;
   const order = [...found.falls.keys()].filter((i) => found.falls[i] !== null);
-  if (sorted) order.sort((i, j) => found.falls[j] - found.falls[i]);
+  if (state.sorted) order.sort((i, j) => found.falls[j] - found.falls[i]);
   const most = Math.max(0.5, ...order.map((i) => Math.abs(found.falls[i])));
   const total = order.reduce((sum, i) => sum + Math.max(0, found.falls[i]), 0);
   const cited = order.filter((i) => proving.includes(i)).reduce((sum, i) => sum + Math.max(0, found.falls[i]), 0);

@@ -1,15 +1,13 @@
 // Panel "tables": one partial Cayley table per component.
 import { el, fill, light, onPoint } from "explorer/draw.js";
-import { changeText, state } from "explorer/state.js";
+import { change, changeText, state } from "explorer/state.js";
 import { isStatic } from "explorer/api.js";
-
-let showTruth = false;
 
 export function drawTables(answer) {
   const query = answer.facts.at(-1).text.slice(0, 2);
   const known = answer.tables.some((table) => table.truth.length);
-  const box = el("input", { type: "checkbox", id: "truth", onchange: () => { showTruth = box.checked; drawTables(answer); } });
-  box.checked = showTruth;
+  const box = el("input", { type: "checkbox", id: "truth", onchange: () => change({ truth: box.checked }) });
+  box.checked = state.truth;
   fill("tables",
     el("p", { class: "note" }, "Known products; small letters: ", el("span", { "data-word": "candidates", tabindex: 0 }, "candidates"),
       " left by ", el("span", { "data-word": "closure", tabindex: 0 }, "closure"), " and ", el("span", { "data-word": "cancellation", tabindex: 0 }, "cancellation"),
@@ -19,7 +17,7 @@ export function drawTables(answer) {
 }
 
 function one(table, place, query, answer) {
-  const name = table.structure ? `${table.structure}${table.identity && showTruth ? `, identity ${table.identity}` : ""}` : "component";
+  const name = table.structure ? `${table.structure}${table.identity && state.truth ? `, identity ${table.identity}` : ""}` : "component";
   const head = el("tr", {}, el("th", {}, "·"), ...[...table.letters].map((x) => el("th", { scope: "col" }, x)));
   const rows = [...table.letters].map((x, i) => el("tr", {}, el("th", { scope: "row" }, x), ...table.cells[i].map((cell, j) => draw(cell, table.truth[i]?.[j], query, answer))));
   return el("div", { class: "scroll" }, el("h3", { style: { "border-bottom": `3px solid var(--c${Math.min(place, 6)})`, width: "max-content" } }, `${name} (${[...table.letters].join(" ")})`),
@@ -28,7 +26,7 @@ function one(table, place, query, answer) {
 
 function draw(cell, truth, query, answer) {
   const asked = cell.pair === query;
-  const hidden = showTruth && truth && truth !== " ";
+  const hidden = state.truth && truth && truth !== " ";
   const shown = cell.answers || (hidden ? truth : cell.candidates.length <= 3 ? cell.candidates : `${cell.candidates.length}`);
   const names = [cell.answers ? "" : "open", asked ? "asked" : "", cell.answers.length > 1 ? "clash" : ""];
   const from = cell.facts.map((i) => answer.facts[i].text).join(" ");

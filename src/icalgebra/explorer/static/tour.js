@@ -2,7 +2,7 @@
 import { el } from "explorer/draw.js";
 
 const STOPS = [
-  ["sequence", "Facts about hidden groups, in order. Letters mean something only here; colours join letters that facts link. The last fact is the question. Click a fact to move or remove it, or sample another sequence."],
+  ["sequence", "Facts about hidden groups, in order. Letters mean something only here; colours join letters that facts link. The last fact is the question. The buttons above show prepared sequences; below you can sample, type and edit your own."],
   ["answers", "Who says what: the model, the paper's five mechanisms with the facts they use, the rungs of sound deduction with a proof, and the exact posterior. Hover a step of the proof: its facts light up above."],
   ["tables", "The same facts as partial Cayley tables. Small letters are the candidates that closure and cancellation leave. Click an empty cell to ask for it."],
   ["inside", "Every head and MLP at the query's '='. Hover a head to see which facts it attends to; click it to take it out and see whether the answer survives."],
