@@ -1,4 +1,4 @@
-"""Cost against size: python scripts/growth.py writes docs/growth.svg and docs/growth.json (about two minutes, one core).
+"""Cost against size: python scripts/growth.py writes docs/growth.svg and docs/growth.json, in about a minute.
 
 Facts, variables, order of the structure, width and depth of the model: processor time per sequence or query, torch on
 one thread. Processes: wall clock of one training step with 1 and 2 gloo processes, one thread each.

@@ -78,6 +78,7 @@ EXPRESSIONS: dict[str, str] = {
     "icalgebra.accuracy('copy')": "a function from tokens to probabilities",
     "icalgebra.as_predictor(model)(rows.tokens)": "ends in '='",
     "icalgebra.as_predictor('small')": "load_model('small')",
+    "icalgebra.as_predictor(model, precision='fp8')": "did you mean 'fp32'",
     "model(rows)": ".prompts",
     "model(rows.prompts * 1.0)": "tokens are integers or text",
     "model([[17, 99]])": "token 99 is outside 0 to 17",

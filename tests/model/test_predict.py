@@ -86,5 +86,3 @@ def test_bf16_is_an_option_that_agrees_where_the_model_is_sure() -> None:
     sure = exact.max(axis=1) > 0.9
     assert sure.sum() >= 10
     assert (exact.argmax(axis=1) == quick.argmax(axis=1))[sure].all()
-    with pytest.raises(icalgebra.InputError, match="precision"):
-        icalgebra.as_predictor(model, precision="fp8")

@@ -125,7 +125,8 @@ def forward(seed: int) -> dict[str, Any]:
 
     model, n = load_model("small"), 25
     tokens, asked = sample("train", n, 200, seed).tokens, slice(EQUALS, None, FACT_LENGTH)
-    shape, found, logits = model.config, {}, {}
+    shape, logits = model.config, {}
+    found: dict[str, float] = {}
     precisions: tuple[tuple[Precision, torch.dtype], ...] = (("fp32", torch.float32), ("bf16", torch.bfloat16))
     for name, dtype in precisions:
         left, right = torch.randn(8000, shape.d_model).to(dtype), torch.randn(shape.d_model, shape.d_mlp).to(dtype)

@@ -32,8 +32,8 @@ FORWARD = {"cpu": 8_192, "cuda": 131_072}
 # another order, which changes the last digits of the fit.
 RESUMED = {"cpu": 256, "cuda": 32_768}
 
-# fp32 is the default everywhere. bf16: products and attention in 16 bits, logits in fp32; on CPUs with bf16 instructions
-# nearly twice as fast, but guesses between close candidates may come out differently (`icalgebra bench --only forward`).
+# fp32 is the default everywhere. bf16: products and attention in 16 bits, logits in fp32. On CPUs with instructions for
+# it, it is faster, but guesses between close candidates may come out differently (`icalgebra bench --only forward`).
 Precision = Literal["fp32", "bf16"]
 
 
