@@ -378,6 +378,11 @@ def golden_now() -> dict:
     }
 
 
+def n_drawn(html: str) -> int:
+    """How many figures a page has, without the small pictures of its first screen."""
+    return html.count("<svg") - html.count('class="small-picture"')
+
+
 def n_figures(names: Iterable[str]) -> int:
     """How many figures the sections of these experiments have."""
     return sum(len(EXPERIMENTS[name].figures) for name in names)

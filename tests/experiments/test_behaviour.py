@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from helpers import n_figures
+from helpers import n_drawn, n_figures
 from icalgebra.algebra.structures import structure
 from icalgebra.data.distributions import sample
 from icalgebra.errors import InputError
@@ -203,7 +203,7 @@ def test_company_is_left_out_where_it_does_not_fit_the_alphabet() -> None:
 
 def test_labels_tell_the_models_own_length(results: dict[str, Result]) -> None:
     assert figures.labels(200)[1:4] == [
-        "200 facts", "the same 24 facts\nrepeated up to 199", "25 facts, query at the\nposition of the 200th"
+        "200 facts", "24 facts repeated\nup to 199", "25 facts, query\nat the 200th"
     ]  # fmt: skip
     assert [figures.labels(k)[3].split()[-1] for k in (31, 42, 53, 111)] == ["31st", "42nd", "53rd", "111th"]
     result = results["accuracy_by_facts"]
@@ -241,4 +241,4 @@ def test_sections_show_the_numbers(tmp_path: Path, results: dict[str, Result]) -
     html = build_report(tmp_path, tmp_path / "results", None).read_text()
     for name in BEHAVIOUR:
         assert f'id="{name}"' in html
-    assert html.count("<svg") == n_figures(BEHAVIOUR)
+    assert n_drawn(html) == n_figures(BEHAVIOUR)

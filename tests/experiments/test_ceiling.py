@@ -5,7 +5,7 @@ import pytest
 
 from icalgebra import sample
 from icalgebra.experiments import load_claims
-from icalgebra.experiments.ceiling.figures import beside_solvers, by_structure
+from icalgebra.experiments.ceiling.figures import beside_solvers
 from icalgebra.experiments.ceiling.measure import run
 from icalgebra.oracle import ceiling_hits
 from icalgebra.plotting import svg
@@ -51,7 +51,6 @@ def test_the_same_seed_gives_the_same_result(result) -> None:
 
 def test_figures_draw(result) -> None:
     assert svg(beside_solvers(result)).startswith("<svg")
-    assert svg(by_structure(result)).startswith("<svg")
 
 
 def test_an_auc_ratio_is_the_ratio_of_aucs() -> None:

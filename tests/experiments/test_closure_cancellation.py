@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from helpers import blocks, n_figures, parse
+from helpers import blocks, n_drawn, n_figures, parse
 from icalgebra.claims import VERDICTS
 from icalgebra.cli import main
 from icalgebra.cli.interp import _beside_published
@@ -293,7 +293,7 @@ def test_too_short_sequences_are_refused_in_one_line(loaded: LoadedModel) -> Non
 @pytest.mark.parametrize("name", SIZES)
 def test_every_claim_finds_its_value(results: dict[str, Result], name: str) -> None:
     claims = [claim for claim in load_claims() if claim.experiment == name]
-    assert len(claims) == 3
+    assert claims
     for claim in claims:
         ours = claim.measure(results[name])
         assert ours is not None, claim.id
@@ -363,8 +363,9 @@ def test_a_damaged_checkpoint_gives_no_point_of_a_curve(
 
 def test_every_figure_is_on_the_page(results: dict[str, Result], tmp_path: Path) -> None:
     html = _page(results, tmp_path)
-    assert html.count("<svg") == n_figures(results)
-    assert "comes without them" in html.replace("\n", " ")
+    assert n_drawn(html) == n_figures(results)
+    closure = html.split('<h2 id="closure"')[1].split("</section>")[0]
+    assert "through training" not in closure, "this model has no checkpoints"
 
 
 def test_a_world_of_one_group_has_one_panel(tmp_path: Path) -> None:
