@@ -365,7 +365,7 @@ def test_every_figure_is_on_the_page(results: dict[str, Result], tmp_path: Path)
     html = _page(results, tmp_path)
     assert n_drawn(html) == n_figures(results)
     closure = html.split('<h2 id="closure"')[1].split("</section>")[0]
-    assert "through training" not in closure, "this model has no checkpoints"
+    assert "Last panel" not in closure, "this model has no checkpoints"
 
 
 def test_a_world_of_one_group_has_one_panel(tmp_path: Path) -> None:
