@@ -18,6 +18,7 @@ from html import escape
 from typing import Any
 
 from matplotlib import rc_context
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
@@ -47,6 +48,7 @@ COLOURS = {
 MODEL_COLOURS = {"small": COLOURS["model"], "fast": "#e07b00", "published": "#2f6db5", "deep": "#5d8a1f"}
 OTHER_MODELS = ("#8c564b", "#7f7fd1", "#b59b00", "#3a3a8c")  # in this order, for any other model
 WIDTH = 7.2  # inches: a page on a wide screen, still legible on a telephone
+TITLE_SIZE, LEGEND_SIZE = 9.5, 8.5
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 STYLE: dict[Any, Any] = {
@@ -56,7 +58,7 @@ STYLE: dict[Any, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
-    "axes.titlesize": 10,
+    "axes.titlesize": TITLE_SIZE,
     "axes.titleweight": "bold",
     "axes.axisbelow": True,
     "grid.color": "#e6e6e6",
@@ -132,12 +134,36 @@ def published_line(panel: Any, figure: str, name: str, label: str = "published m
 
 
 def legend_below(figure: Figure, panels: Any, columns: int = 4) -> None:
-    """One legend for all panels, every label once."""
+    """One legend for all panels, every label once, in as many columns as fit the figure's width, at most `columns`."""
     found: dict[str, Any] = {}
     for panel in panels.flat:
         for handle, label in zip(*panel.get_legend_handles_labels()):
             found.setdefault(label, handle)
-    figure.legend(list(found.values()), list(found), loc="outside lower center", ncols=columns)
+    if not found:
+        return
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    for n_columns in range(min(columns, len(found)), 0, -1):
+        legend = figure.legend(
+            list(found.values()), list(found), loc="outside lower center", ncols=n_columns, fontsize=LEGEND_SIZE,
+            frameon=False, columnspacing=1.4, handlelength=1.6,
+        )  # fmt: skip
+        if n_columns == 1 or legend.get_window_extent(renderer).width < 0.98 * figure.bbox.width:
+            return
+        legend.remove()
+
+
+def in_style(figure: Figure) -> None:
+    """Titles of all panels alike, and legends without frames.
+
+    matplotlib takes the size of a title from the settings at the moment it is set, which are not those of STYLE.
+    """
+    for panel in figure.axes:
+        for title in (panel.title, panel._left_title):  # type: ignore[attr-defined]  # no public name for the left one
+            title.set_fontsize(min(title.get_fontsize(), TITLE_SIZE))
+            title.set_fontweight("bold")
+        legend = panel.get_legend()
+        if legend is not None:
+            legend.set_frame_on(False)
 
 
 def svg(figure: Figure, words: str = "") -> str:
@@ -147,6 +173,7 @@ def svg(figure: Figure, words: str = "") -> str:
     since a reference that resolves into a collapsed section draws nothing.
     """
     text = io.StringIO()
+    in_style(figure)
     with rc_context({**STYLE, "svg.hashsalt": STYLE["svg.hashsalt"] + words}):
         figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     drawn = text.getvalue()

@@ -12,5 +12,5 @@ SKILLS = {
     "identity": ("identity", COLOURS["identity"]),
     "cancel": ("cancel", COLOURS["cancel"]),
     "associate": ("associate", COLOURS["associate"]),
-    "holdout": ("hold-out", COLOURS["model"]),
+    "holdout": ("hold-out", "#0b3d2e"),  # not a model's colour: drawn for several models
 }

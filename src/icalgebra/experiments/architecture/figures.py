@@ -11,6 +11,7 @@ from icalgebra.plotting import COLOURS, WIDTH, axes, legend_below
 from icalgebra.plotting.sweep_curves import draw_run, legend_without_repeats, shades_of
 from icalgebra.results import Curve, Result
 
+OURS = "#8c564b"  # not the colour of a shipped model: these runs have other sizes
 AXES = {"n_layers": "layers", "n_heads": "heads per layer", "d_model": "width (d_model)"}
 
 
@@ -47,12 +48,12 @@ def beside_published(*results: Result) -> Figure:
         if ours is None:
             panel.text(1, place, "not measured", va="center", fontsize=8, color="#888888")
             continue
-        panel.plot([100 * ours.low, 100 * ours.high], [place] * 2, color=COLOURS["model"], linewidth=2)
-        panel.plot([100 * ours.value], [place], "o", color=COLOURS["model"])
+        panel.plot([100 * ours.low, 100 * ours.high], [place] * 2, color=OURS, linewidth=2)
+        panel.plot([100 * ours.value], [place], "o", color=OURS)
     panel.set_yticks(list(places), names)
     panel.set(xlabel="hold-out accuracy (%)", xlim=(0, 101.5))
     panel.invert_yaxis()
-    panel.plot([], [], "o-", color=COLOURS["model"], label="ours")
+    panel.plot([], [], "o-", color=OURS, label="ours")
     legend_below(figure, panels)
     return figure
 

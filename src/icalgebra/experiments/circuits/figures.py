@@ -71,7 +71,7 @@ def graphs(*results: Result) -> Figure:
     """One graph per mechanism and model: components at tokens, layers upwards, paths with the share each carries."""
     found = [(result, name) for result in results for name in result.details["mechanisms"]]
     rows = (len(found) + 1) // 2
-    figure, panels = axes(rows, 2, (WIDTH + 1, 3.6 * rows))
+    figure, panels = axes(rows, 2, (WIDTH, 3.6 * rows))
     for panel, (result, name) in zip(panels.flat, found):
         _graph(panel, result.details["mechanisms"][name]["edges"], COLOURS[name])
         titled(panel, named(results, result, name))

@@ -24,7 +24,7 @@ TRAINING = {
     "training.mass": ("probability inside the group", COLOURS["associate"], "-"),
     "training.topk": ("K highest: the members seen", COLOURS["cancel"], "-"),
     "training.uniformity": ("entropy in the group / log K", COLOURS["identity"], "-"),
-    "training.accuracy": ("the answer", COLOURS["model"], "-"),
+    "training.accuracy": ("the answer", COLOURS["copy"], "-"),
 }
 
 
@@ -56,7 +56,7 @@ def measured(*results: Result) -> Figure:
         if "training.mass" in result.curves:
             _curves(row[3], result, TRAINING)
             titled(row[3], "'=' in training")
-            row[3].set(xlabel="training step", ylabel="%", ylim=(-2, 102))
+            row[3].set(xlabel="training step", ylabel="share (%)", ylim=(-2, 102))
             log_axis(row[3])
         for panel in row[3:] if "training.mass" not in result.curves else ():
             panel.axis("off")
@@ -69,7 +69,7 @@ def _by_facts(panels: Any, result: Result) -> None:
     _curves(hits, result, BY_FACTS)
     hits.set(ylim=(-2, 102), ylabel="share of sequences (%)")
     curve = result.curves["uniformity"]
-    line(even, curve, COLOURS["model"])
+    line(even, curve, COLOURS["total"])
     even.set_title("entropy / log K", fontsize=8.5)
     even.set(ylim=(100 * min(curve.y) - 5, 100.5), ylabel="of the members seen (%)")
     excess = result.curves["excess"]

@@ -61,7 +61,7 @@ def beside_published(result: Result) -> Figure:
             error = [[ours.value - ours.low], [ours.high - ours.value]]
             panel.errorbar(ours.value, place + shift, xerr=error, fmt=marker, color=colour, markersize=4, capsize=2)
     panel.set_yticks([-i for i in range(len(labels))], [label for _, label in labels])
-    panel.set_xlabel("%")
+    panel.set_xlabel("share of queries (%)")
     panel.set_xlim(0, 100)
     _name_marks(panel, marks)
     legend_below(figure, panels, 3)

@@ -42,8 +42,8 @@ def _clusters(panel: Any, result: Result) -> None:
     points, identity = np.array(found["points"]), np.array(found["identity"])
     for chosen, name, colour in ((~identity, "no identity in the query", COLOURS["cancel"]),
                                  (identity, "identity in the query", COLOURS["associate"])):  # fmt: skip
-        panel.scatter(points[chosen, 0], points[chosen, 1], s=7, color=colour, alpha=0.7, label=name, linewidth=0)
-    panel.set_ylabel("second")
+        panel.scatter(points[chosen, 0], points[chosen, 1], s=9, color=colour, alpha=0.7, label=name, linewidth=0)
+    panel.set_ylabel("second principal component")
 
 
 def _layers(panel: Any, result: Result) -> None:

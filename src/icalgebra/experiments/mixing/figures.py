@@ -5,7 +5,7 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from icalgebra.language.vocabulary import MECHANISMS
-from icalgebra.plotting import COLOURS, WIDTH, axes, legend_below
+from icalgebra.plotting import WIDTH, axes, legend_below
 from icalgebra.plotting.skills import SKILLS
 from icalgebra.plotting.sweep_curves import draw_run, shades_of
 from icalgebra.results import Curve, Result
@@ -24,7 +24,9 @@ def through_training(*results: Result) -> Figure:
     for p, colour in shades.items():
         panels[0][0].axhline(result.values[f"p{p:g}.floor"].value, color=colour, linestyle="--", linewidth=0.9)
     panels[0][0].set(title="training loss", xlabel="training steps", ylabel="nats per token")
-    panels[0][1].set(title="hold-out accuracy, own world", xlabel="training steps", ylabel="%", ylim=(0, 101))
+    panels[0][1].set(
+        title="hold-out accuracy, own world", xlabel="training steps", ylabel="accuracy (%)", ylim=(0, 101)
+    )
     legend_below(figure, panels, 5)
     return figure
 
@@ -35,7 +37,7 @@ def skills(*results: Result) -> Figure:
     figure, panels = axes(1, len(SHOWN), (WIDTH, 2.5), sharey=True)
     mixes = result.details["measured"]
     for panel, skill in zip(panels[0], SHOWN):
-        for where, colour, label in (("own", COLOURS["model"], "own world"), ("p7", COLOURS["ceiling"], "p_mix .7")):
+        for where, colour, label in (("own", "#8c564b", "own world"), ("p7", "#7f7fd1", "p_mix .7")):
             found = [(float(p), result.values.get(f"p{p}.{where}.{skill}")) for p in mixes]
             measured = [(p, e.scaled(100)) for p, e in found if e is not None]
             if measured:

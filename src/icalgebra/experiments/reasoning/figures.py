@@ -25,7 +25,7 @@ def by_facts(*results: Result) -> Figure:
         stack(panel, {name: first.curves[f"{kind}.{name}"] for name in names}, names)
         line(panel, first.curves[f"{kind}.ceiling"], COLOURS["ceiling"], "ceiling")
         for result, colour in zip(results, model_colours(results).values()):
-            line(panel, result.curves[f"{kind}.model"], colour, f"model ({result.model})")
+            line(panel, result.curves[f"{kind}.model"], colour, result.model)
         panel.set(title=title, xlabel="facts of context", xlim=(1, first.curves[f"{kind}.model"].x[-1]), ylim=(0, 101))
         log_axis(panel, (1, 3, 10, 30))
     panels[0][0].set_ylabel("share of queries (%)")
@@ -39,7 +39,7 @@ def by_depth(*results: Result) -> Figure:
     parts = (("", {rung: rung for rung in RUNGS}, "lowest rung"), ("depth.", DEPTHS, "steps, each from the last"))
     for row, result in zip(panels, results):
         for panel, (prefix, names, label) in zip(row, parts):
-            for kind, colour in (("holdout", COLOURS["model"]), ("train", COLOURS["total"])):
+            for kind, colour in (("holdout", model_colours(results)[result.model]), ("train", COLOURS["total"])):
                 _points(panel, result, f"{kind}.{prefix}", names, colour, KINDS[kind])
             panel.set_xticks(range(len(names)), names.values(), fontsize=8)
             panel.set(xlabel=label, ylim=(0, 101), title=result.model if len(results) > 1 else "")

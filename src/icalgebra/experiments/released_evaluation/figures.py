@@ -9,7 +9,7 @@ from icalgebra.plotting.panels import titled
 from icalgebra.results import Curve, Result
 
 LAWS = {
-    "holdout": ("shuffled, the reserved variable is never an identity", COLOURS["model"]),
+    "holdout": ("shuffled, the reserved variable is never an identity", COLOURS["copy"]),
     "holdout_reserved_identity": ("shuffled, the reserved variable is the identity", COLOURS["cancel"]),
     "holdout_unshuffled": ("fixed assignment, as in the released code", COLOURS["associate"]),
 }

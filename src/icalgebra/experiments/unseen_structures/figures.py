@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from matplotlib.figure import Figure
 
+from icalgebra.algebra.structures import structure
 from icalgebra.experiments.unseen_structures.reading import CLASSES
-from icalgebra.plotting import COLOURS, WIDTH, axes, legend_below, line, model_colours, published_line
+from icalgebra.plotting import COLOURS, WIDTH, axes, by_order, legend_below, line, model_colours, published_line
 from icalgebra.plotting.panels import finish_grid
 from icalgebra.results import Result
 
@@ -50,7 +51,7 @@ def _title(name: str) -> str:
 def all_structures(*results: Result) -> Figure:
     """Every structure at the largest number of facts, by order: models, mechanisms and both ceilings as points."""
     found = results[0].curves
-    names = [key.removeprefix("model.holdout.") for key in found if key.startswith("model.holdout.")]
+    names = by_size(key.removeprefix("model.holdout.") for key in found if key.startswith("model.holdout."))
     half = -(-len(names) // 2)
     figure, panels = axes(1, 2, (WIDTH, 0.25 * half + 1.2))
     for panel, part in zip(panels[0], (names[:half], names[half:])):
@@ -58,6 +59,13 @@ def all_structures(*results: Result) -> Figure:
         panel.set(xlabel=f"accuracy at {found[f'model.holdout.{names[0]}'].x[-1]} facts (%)", xlim=(-2, 102))
     legend_below(figure, panels, 3)
     return figure
+
+
+def by_size(names: Iterable[str]) -> list[str]:
+    """Groups by order, then by name with C3 before C10; the classes of random tables last."""
+    ordered = by_order(names)
+    groups = sorted((name for name in ordered if name not in CLASSES), key=lambda name: structure(name).order)
+    return groups + [name for name in ordered if name in CLASSES]
 
 
 def _points(panel: Any, results: Sequence[Result], names: list[str]) -> None:
