@@ -3,11 +3,11 @@
 import json
 
 import pytest
+from test_api import TEXTS, VARIABLES
+from test_browser import Watched, shares, type_text
 
 from helpers import exit_code
 from icalgebra import explain
-from test_api import TEXTS, VARIABLES
-from test_browser import Watched, shares, type_text
 
 LEAST = 0.005  # a smaller probability has no bar
 
