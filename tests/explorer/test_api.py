@@ -61,7 +61,7 @@ def test_answers_equal_those_of_ask_oracle_and_prove(client, library, text, caps
         assert tuple(proved[0]["proof"][-1]["facts"]) == proof.premises
 
 
-@pytest.mark.parametrize("text", TEXTS[:3])
+@pytest.mark.parametrize("text", TEXTS)
 def test_the_inside_equals_explain(client, text):
     expected = explain("small", text)
     found, ablation = post(client, "inside", text=text), post(client, "ablation", text=text)
