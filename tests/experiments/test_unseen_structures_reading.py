@@ -98,9 +98,11 @@ def test_all_structures_are_drawn_at_the_largest_number_of_facts() -> None:
     for name in ("A4", "C2"):
         (panel,) = [found for found in panels if name in [label.get_text() for label in found.get_yticklabels()]]
         place = [label.get_text() for label in panel.get_yticklabels()].index(name)
-        drawn = {(c.get_label(), float(c.lines[0].get_ydata()[0])): c.lines[0].get_xdata()[0] for c in panel.containers}
-        assert drawn["small", -0.3 - place] == 100 * SMALL.curves[f"model.holdout.{name}"].y[-1]
-        assert drawn[POINTS[2][3], 0.3 - 0.4 - place] == 100 * SMALL.curves[f"solvers.holdout.{name}"].y[-1]
+        drawn = {
+            (c.get_label(), round(c.lines[0].get_ydata()[0], 6)): c.lines[0].get_xdata()[0] for c in panel.containers
+        }
+        assert drawn["small", round(-0.3 - place, 6)] == 100 * SMALL.curves[f"model.holdout.{name}"].y[-1]
+        assert drawn[POINTS[2][3], round(0.3 - 0.4 - place, 6)] == 100 * SMALL.curves[f"solvers.holdout.{name}"].y[-1]
 
 
 def test_both_readings_of_cancellation_are_drawn() -> None:

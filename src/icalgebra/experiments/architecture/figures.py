@@ -11,7 +11,7 @@ from icalgebra.plotting import COLOURS, WIDTH, axes, legend_below
 from icalgebra.plotting.sweep_curves import draw_run, legend_without_repeats, shades_of
 from icalgebra.results import Curve, Result
 
-OURS = "#8c564b"  # not the colour of a shipped model: these runs have other sizes
+OURS = "#c2410c"  # not the colour of a shipped model: these runs have other sizes
 AXES = {"n_layers": "layers", "n_heads": "heads per layer", "d_model": "width (d_model)"}
 
 

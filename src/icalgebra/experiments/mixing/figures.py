@@ -37,7 +37,7 @@ def skills(*results: Result) -> Figure:
     figure, panels = axes(1, len(SHOWN), (WIDTH, 2.5), sharey=True)
     mixes = result.details["measured"]
     for panel, skill in zip(panels[0], SHOWN):
-        for where, colour, label in (("own", "#8c564b", "own world"), ("p7", "#7f7fd1", "p_mix .7")):
+        for where, colour, label in (("own", "#6b7280", "own world"), ("p7", "#c2410c", "p_mix .7")):
             found = [(float(p), result.values.get(f"p{p}.{where}.{skill}")) for p in mixes]
             measured = [(p, e.scaled(100)) for p, e in found if e is not None]
             if measured:
