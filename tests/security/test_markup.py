@@ -10,7 +10,12 @@ from pathlib import Path
 import pytest
 from rendered import PAYLOADS, RENDERED
 
+import icalgebra.report
+
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+VERDICTS = Path(icalgebra.report.__file__).with_name("templates") / "verdicts.js"
+OWN_SCRIPT = f"<script>\n{VERDICTS.read_text(encoding='utf-8').rstrip()}</script>"  # of the report, as it is
 
 
 class Active(HTMLParser):
@@ -58,7 +63,7 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 @pytest.mark.parametrize("name", RENDERED)
 def test_payloads_stay_text(rendered: dict[str, Path], name: str) -> None:
     markup = rendered[name].read_text(encoding="utf-8")
-    assert active(markup) == []
+    assert active(markup.replace(OWN_SCRIPT, "")) == []
     assert "data-owned" in markup  # the text itself is shown
     assert "1337" not in markup  # no template runs it
 
