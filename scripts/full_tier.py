@@ -2,13 +2,15 @@
 
 A stage is one experiment on one model. Its result file in OUT is written when it ends, and a stage whose file exists is
 skipped. --workers stages run at a time, since each uses the processor and the device only in turns.
-MODEL is a shipped model's name or a run folder; a folder named after a preset, such as runs/fast, is first trained, or
-resumed, to the end of its schedule. --limit S: no stage starts after S seconds.
+MODEL is a shipped model's name or a run folder; a folder named after a preset, such as runs/fast or runs/sprint-seed3,
+is first trained, or resumed, to its end. Stages start in the order of --only; `dynamics` can be among them for a run
+folder. --limit S: no stage starts after S seconds. --tf32: products in TF32 on a GPU; the results say so.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import subprocess
 import sys
 import time
@@ -19,7 +21,7 @@ import torch
 
 from icalgebra.experiments import EXPERIMENTS
 from icalgebra.experiments.running import run_experiment
-from icalgebra.experiments.shared.loaded_model import load_with_config, name_of
+from icalgebra.experiments.shared.loaded_model import Runs, load_with_config, name_of
 from icalgebra.results import result_path, write_result
 from icalgebra.train import PRESETS, preset, train
 from icalgebra.train.distributed import choose_device
@@ -30,23 +32,30 @@ LOG_CHECKPOINTS = 10  # log-spaced checkpoints of a new run, for experiments abo
 
 
 def train_to_the_end(model: str, device: str | None) -> None:
-    """Train or resume a run folder that is named after a preset, to the end of its schedule; leave any other alone."""
+    """Train or resume a run folder that is named after a preset, to its end; leave any other alone."""
     path = Path(model)
-    if path.parent == Path() or path.name not in PRESETS:
+    named = re.fullmatch(r"(.+?)(?:-seed(\d+))?", path.name)
+    if path.parent == Path() or not named or named[1] not in PRESETS:
         return
     begun = time.perf_counter()
     if (path / "config.json").exists():
         result = train(resume=path, device=device)
     else:
-        config = preset(path.name).with_changes(eval_n=256, eval_facts=(), log_checkpoints=LOG_CHECKPOINTS)
+        config = preset(named[1]).with_changes(seed=int(named[2] or 0))
+        if not config.log_checkpoints:
+            config = config.with_changes(eval_n=256, eval_facts=(), log_checkpoints=LOG_CHECKPOINTS)
         result = train(config, path, device=device)
     print(f"{model}: step {result.step}, {time.perf_counter() - begun:.0f} s", flush=True)
 
 
-def stage(out: Path, model: str, name: str, device: str | None, tier: str) -> None:
-    torch.set_float32_matmul_precision("high" if name in MANY_PASSES else "highest")
+def stage(out: Path, model: str, name: str, device: str | None, tier: str, tf32: bool) -> None:
+    torch.set_float32_matmul_precision("high" if tf32 or name in MANY_PASSES else "highest")
     begun = time.perf_counter()
-    result = run_experiment(name, tier, 0, load_with_config(model, choose_device(device)))
+    chosen = choose_device(device)
+    if EXPERIMENTS[name].needs_runs:
+        result = run_experiment(name, tier, 0, runs=Runs((model,), chosen))
+    else:
+        result = run_experiment(name, tier, 0, load_with_config(model, chosen))
     write_result(out, result)
     print(f"{model} {name}: {time.perf_counter() - begun:.0f} s", flush=True)
 
@@ -57,6 +66,7 @@ def run_apart(given: argparse.Namespace, model: str, name: str, begun: float) ->
     if not path.exists() and time.perf_counter() - begun < given.limit:
         command = [sys.executable, __file__, str(given.out), model, "--only", name, "--one", "--tier", given.tier]
         command += ["--device", given.device] if given.device else []
+        command += ["--tf32"] if given.tf32 else []
         subprocess.run(command, check=False)
     return path.exists()
 
@@ -71,10 +81,11 @@ def main() -> None:
     parser.add_argument("--device")
     parser.add_argument("--tier", default="full")
     parser.add_argument("--limit", type=float, default=float("inf"))
+    parser.add_argument("--tf32", action="store_true")
     given = parser.parse_args()
     names = given.only or [name for name, item in EXPERIMENTS.items() if item.can_run and item.about == "model"]
     if given.one:
-        stage(given.out, given.models[0], names[0], given.device, given.tier)
+        stage(given.out, given.models[0], names[0], given.device, given.tier, given.tf32)
         return
     for model in given.models:
         train_to_the_end(model, given.device)

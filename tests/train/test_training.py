@@ -257,6 +257,21 @@ def test_the_papers_preset_is_the_papers_recipe() -> None:
     assert recipe == ("adamw", 1e-5, 0.01, 0.0, "fp32")
 
 
+def test_the_published_preset_is_the_papers_recipe_in_bf16_cut_short() -> None:
+    paper, published = PRESETS["paper"], PRESETS["published"]
+    same = ("optimiser", "lr", "weight_decay", "clip", "warmup", "warmup_from", "schedule", "answer_weight", "residual")
+    assert all(getattr(paper, name) == getattr(published, name) for name in same)
+    assert (paper.world, paper.model, paper.batch_size) == (published.world, published.model, published.batch_size)
+    assert all(lr_scale(step, paper) == lr_scale(step, published) for step in range(published.steps))
+    assert published.precision == "bf16"
+    assert not published.float8
+
+
+def test_a_schedule_shorter_than_the_run_is_refused() -> None:
+    with pytest.raises(InputError, match="schedule_steps must be 0 or at least steps"):
+        MICRO.with_changes(schedule_steps=MICRO.steps - 1)
+
+
 def test_muon_takes_the_blocks_matrices_and_nothing_else() -> None:
     model = train(MICRO.with_changes(steps=1), device="cpu").model
     names = Optimisers(model, MICRO).names

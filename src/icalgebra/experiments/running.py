@@ -6,6 +6,8 @@ from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
+import torch
+
 from icalgebra.errors import InputError
 from icalgebra.experiments import experiment
 from icalgebra.experiments.shared.loaded_model import LoadedModel, Runs
@@ -25,5 +27,10 @@ def run_experiment(
     subjects: dict[str, dict[str, Any]] = {"model": {"loaded": loaded}, "runs": {"runs": runs}}
     subject = subjects.get(chosen.about, {})
     result: Result = chosen.part("measure").run(tier=tier, seed=seed, **subject, **chosen.settings(tier))
-    device = device_name(loaded.device) if loaded else "cpu"
-    return replace(result, provenance=provenance(perf_counter() - begin, device))
+    used = loaded.device if loaded else torch.device(runs.device if runs else "cpu")
+    return replace(result, provenance=provenance(perf_counter() - begin, _device_and_precision(used)))
+
+
+def _device_and_precision(device: torch.device) -> str:
+    tf32 = device.type == "cuda" and torch.get_float32_matmul_precision() != "highest"
+    return device_name(device) + (", TF32 products" if tf32 else "")

@@ -26,7 +26,7 @@ RENAMED = {**RENAMED_IN_WORLD, "ladder": "log_checkpoints", "keep": "keep_checkp
 MINIMUM = {
     1: "batch_size micro_batches steps log_every keep_checkpoints",
     2: "n_facts eval_n",
-    0: "eval_every eval_points checkpoint_every log_checkpoints warmup short_steps "
+    0: "eval_every eval_points checkpoint_every log_checkpoints warmup short_steps schedule_steps "
     "clip lr muon_lr weight_decay answer_weight once_share",
 }
 LENGTHS_STREAM = "train/lengths"  # row t decides the length of step t
@@ -75,7 +75,8 @@ class TrainConfig:
     weight_decay: float = option(0.01, "weight decay of every parameter")
     answer_weight: float = option(1.0, "loss weight of answers; all other tokens have weight 1")
     clip: float = option(1.0, "gradient clipping: the largest norm; 0: no clipping")
-    steps: int = option(4000, "length of the run and of the learning-rate schedule")
+    steps: int = option(4000, "length of the run")
+    schedule_steps: int = option(0, "length of the learning-rate schedule, if longer than the run; 0: as the run")
     schedule: Literal["constant", "linear", "cosine"] = option(
         "linear", "learning rate after the warm-up: constant, or down to zero"
     )
@@ -111,6 +112,11 @@ class TrainConfig:
                     raise InputError(f"{name} is too small: {getattr(self, name)}; it must be at least {least}")
         if self.short_steps and not 1 <= self.short_facts <= self.n_facts:
             raise InputError(f"short_facts must be between 1 and n_facts ({self.n_facts}), not {self.short_facts}")
+        if 0 < self.schedule_steps < self.steps:
+            raise InputError(
+                f"schedule_steps must be 0 or at least steps ({self.steps}), not {self.schedule_steps}: "
+                "the run would go on after its learning rate has ended"
+            )
         self._check_lengths()
         for rows in {self.batch_size, *(self.rows_of(facts) for facts, _ in self.lengths)}:
             if rows % self.micro_batches:

@@ -14,6 +14,16 @@ PRESETS: dict[str, TrainConfig] = {
         precision="fp32", matmul="highest",
         eval_every=500, checkpoint_every=5000,
     ),
+    # The same recipe with products in bf16 and only the first 12 000 steps of its schedule: 20 minutes on an H200. By
+    # then the published curve has passed 95 % hold-out accuracy. Evaluations every 250 steps are for its steep part,
+    # log-spaced ones for the phases before.
+    "published": TrainConfig(
+        n_layers=4, n_heads=8, d_model=1024,
+        optimiser="adamw", lr=1e-5, weight_decay=0.01, clip=0.0,
+        steps=12_000, schedule="cosine", schedule_steps=200_001, warmup=1000, warmup_from=1e-4,
+        eval_every=250, eval_points=32, eval_n=256, eval_facts=(50,),
+        checkpoint_every=2000, log_checkpoints=24,
+    ),
     # The same architecture and data: 99 % hold-out accuracy after about two minutes of training on an H200.
     "fast": TrainConfig(
         n_layers=4, n_heads=8, d_model=1024,
