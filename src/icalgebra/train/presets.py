@@ -22,7 +22,7 @@ PRESETS: dict[str, TrainConfig] = {
         optimiser="adamw", lr=1e-5, weight_decay=0.01, clip=0.0,
         steps=12_000, schedule="cosine", schedule_steps=200_001, warmup=1000, warmup_from=1e-4,
         eval_every=250, eval_points=32, eval_n=256, eval_facts=(50,),
-        checkpoint_every=2000, log_checkpoints=24,
+        checkpoint_every=2000, log_checkpoints=20,
     ),
     # The same architecture and data: 99 % hold-out accuracy after about two minutes of training on an H200.
     "fast": TrainConfig(
