@@ -98,7 +98,8 @@ class _Run:
         with cached(model, *(f"blocks.*.{point}" for point in KEPT)) as cache:
             logits = model(tokens)[:, -1]
         self.query: QueryCache = query_part(cache, logits)
-        fact = torch.from_numpy(place).to(tokens.device)[:, None] * FACT_LENGTH + 1 + torch.arange(N_FACT)
+        of_fact = torch.arange(1, N_FACT + 1, device=tokens.device)
+        fact = torch.from_numpy(place).to(tokens.device)[:, None] * FACT_LENGTH + of_fact
         query = torch.arange(tokens.shape[1] - N_QUERY, tokens.shape[1]).expand(len(tokens), -1)
         self.positions = torch.cat([fact, query.to(tokens.device)], 1)
         rows = torch.arange(len(tokens), device=tokens.device)[:, None]
