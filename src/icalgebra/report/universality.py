@@ -16,7 +16,7 @@ paper's optimiser: `published` and the seeds of `adamw256`) and Muon (`fast`, `s
 The order of skills is measured over several runs of a recipe at once; such a result counts as one model.
 
 The rule, the models of each recipe and the claims behind each question were written on 2026-11-18, when of these models
-only `small` and `fast` had results here.
+only `small` and `fast` had verdicts.
 """
 
 from __future__ import annotations
@@ -167,13 +167,16 @@ class Cell:
         return self.n - self.tally.n
 
     @property
+    def averaged(self) -> bool:
+        return any(item.claim.rule != "holds" for item in self.judged)
+
+    @property
     def mean(self) -> Markup:
         """Over runs, with its t-interval; of a yes or no, in how many it is yes."""
         values = [item.ours.value for item in self.judged if item.ours]
-        claim = self.judged[0].claim
-        if claim.rule == "holds":
+        if not self.averaged:
             return Markup("yes in {} of {}").format(sum(value == 1 for value in values), len(values))
-        return Markup(written(mean_of_runs(values), claim.unit))
+        return Markup(written(mean_of_runs(values), self.judged[0].claim.unit))
 
 
 @dataclass(frozen=True)
