@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from math import comb
 
 import numpy as np
 
@@ -45,6 +47,24 @@ def mean(values: np.ndarray) -> Estimate:
     half = Z95 * values.std(ddof=1) / np.sqrt(n) if n > 1 else float("nan")
     centre = float(values.mean())
     return Estimate(centre, centre - float(half), centre + float(half), n)
+
+
+def mean_of_runs(values: Sequence[float]) -> Estimate:
+    """The mean of a few runs with its t-interval; one run has none."""
+    from scipy.special import stdtrit  # imported here: training uses this module and must run without scipy
+
+    n = len(values)
+    half = float(stdtrit(n - 1, 0.975) * np.std(values, ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
+    centre = float(np.mean(values))
+    return Estimate(centre, centre - half, centre + half, n)
+
+
+def fisher_exact(hits: int, n: int, other_hits: int, other_n: int) -> float:
+    """Two-sided p of Fisher's exact test: the tables with these margins that are no likelier than the one found."""
+    total = hits + other_hits
+    ways = [comb(n, k) * comb(other_n, total - k) for k in range(max(0, total - other_n), min(n, total) + 1)]
+    found = comb(n, hits) * comb(other_n, other_hits)
+    return sum(way for way in ways if way <= found) / sum(ways)
 
 
 def difference(one: Estimate, other: Estimate) -> Estimate:

@@ -1,11 +1,12 @@
 """The report: results, claims and readings to one self-contained HTML page. It never touches a model.
 
-store.py      which result is used for an experiment: this run's, else the committed one; verdicts
-evidence.py   the best result about each model, for the findings
-findings.py   the main findings; their numbers and thresholds are in findings_behaviour.py, findings_mechanisms.py and
-              findings_training.py
-drawings.py   an experiment's figures as SVG
-page.py       puts the page together
-templates/    page, findings, methods, values (a plain list, for results that lack what a section quotes);
-              sections are in the experiments' folders
+store.py          which result is used for an experiment: this run's, else the committed one; verdicts
+evidence.py       the best result about each model, for the findings
+findings.py       the main findings; their numbers and thresholds are in findings_behaviour.py, findings_mechanisms.py
+                  and findings_training.py
+universality.py   what belongs to the task and what to the recipe: one word per claim, by a rule over all models
+drawings.py       an experiment's figures as SVG
+page.py           puts the page together
+templates/        page, findings, universality, methods, values (a plain list, for results that lack what a section
+                  quotes); sections are in the experiments' folders
 """

@@ -40,6 +40,7 @@ from icalgebra.report.findings import Findings, read_findings
 from icalgebra.report.findings_training import TARGET, steps_in_figure
 from icalgebra.report.highlights import Highlight, read_highlights
 from icalgebra.report.store import PREFERRED, SHIPPED, THIS_RUN, Store, Stored
+from icalgebra.report.universality import Universality, read_universality
 from icalgebra.report.verdicts import (
     ClassCount,
     Family,
@@ -137,6 +138,7 @@ class Page:
     your_run: YourRun | None
     highlights: list[Highlight]
     findings: Findings
+    universality: Universality | None
     methods: Methods
     trained: list[TrainedModel]
     missing: list[Experiment]
@@ -208,6 +210,7 @@ def build_report(
         if not body.complete
     }
     evidence = Evidence(store.for_findings(incomplete))
+    shown = [section.experiment for section in sections]
     page = Page(
         version=__version__,
         explorer=(out / "explorer.html").is_file(),
@@ -218,9 +221,10 @@ def build_report(
         your_run=read_your_run(store, judged),
         highlights=read_highlights(judged),
         findings=read_findings(evidence),
+        universality=read_universality(store, load_claims()),
         methods=read_methods(),
         trained=trained_models(evidence),
-        missing=[item for item in EXPERIMENTS.values() if item.can_run and not store.models(item.name)],
+        missing=[item for item in EXPERIMENTS.values() if item.can_run and item not in shown],
         experiments=[item for item in EXPERIMENTS.values() if item.can_run],
     )
     path = out / "report.html"
@@ -237,13 +241,14 @@ def number_figures(html: str) -> str:
 def _section(
     environment: Environment, experiment: Experiment, store: Store, judged: list[JudgedClaim]
 ) -> Section | None:
-    """A section with a part per model that has a result, or None where there is no result."""
+    """A section with a part per model that has a result, or None where nothing would be shown."""
     stored = [store.get(experiment.name, model) for model in store.models(experiment.name)]
     found = [item for item in stored if item is not None]
-    if not found:
+    shown = [item for item in found if item.has_own_section]
+    together = _together(environment, experiment, [item.result for item in found])
+    if not shown and not together:
         return None
     own = [row for row in judged if row.claim.experiment == experiment.name and row.deciding.ours is not None]
-    shown = [item for item in found if item.has_own_section]
     readings = [_reading(experiment, item, found) for item in shown]
     joined = [i for i, reading in enumerate(readings) if reading is not None and shown[i].of_papers_world]
     return Section(
@@ -251,7 +256,7 @@ def _section(
         _side_by_side(environment, experiment, [shown[i] for i in joined], [readings[i] for i in joined]),
         [_body(environment, experiment, shown[i], readings[i]) for i in range(len(shown)) if i not in joined],
         shown,
-        _together(environment, experiment, [item.result for item in found]),
+        together,
         own,
         folded=bool(store.of_this_run()) and not any(item.origin == THIS_RUN for item in shown),
     )

@@ -17,7 +17,9 @@ from icalgebra.results import Result, result_path, result_paths
 from icalgebra.statistics import Estimate
 from icalgebra.verdicts import Decision, decide, fitting_settings
 
-SEED = "-seed"  # in the names of committed runs that differ in their seed: shown only in tables of several models
+# Names of committed runs that differ in their seed, and of results about such a set as a whole: they are shown only in
+# tables of several models.
+SEED, SEED_SETS = "-seed", ("adamw256", "muon256")
 SHIPPED = "small"
 # A verdict rests on the first of these that can be compared: the paper's own recipe, then its size, then the rest.
 PREFERRED = ("published", "fast", SHIPPED)
@@ -57,8 +59,8 @@ class Stored:
 
     @property
     def has_own_section(self) -> bool:
-        """Its own figures and verdicts: all results but committed runs that only add a seed."""
-        return self.origin != COMMITTED or SEED not in self.result.model
+        """Its own figures and verdicts: all results but committed ones of runs that only add a seed."""
+        return self.origin != COMMITTED or not (SEED in self.result.model or self.result.model in SEED_SETS)
 
 
 @dataclass(frozen=True)
@@ -168,6 +170,15 @@ class Store:
         """The claim's verdict for every model that its experiment was run on, or a single "not measured"."""
         judged = [item for model in self.judged_models(claim.experiment) for item in self._judge_for(claim, model)]
         return judged or [Judged(claim, "", None, Decision("not measured"), "")]
+
+    def judge_model(self, claim: Claim, model: str) -> Judged | None:
+        """One model's verdict, by the result that counts, also where it has no section of its own; None where the model
+        is of another world or has no value."""
+        stored = self.best(claim.experiment, model)
+        if stored is None or not stored.of_papers_world:
+            return None
+        judged = self._judged(claim, stored, True)
+        return judged if judged.ours is not None else None
 
     @cached_property
     def fitting(self) -> dict[str, str]:

@@ -82,9 +82,13 @@ class JudgedClaim:
 
     @property
     def published(self) -> str:
-        """As the paper states it, a number with its unit."""
-        unit = "" if isinstance(self.claim.published, str) else self.claim.unit
-        return f"{self.claim.published}\N{NO-BREAK SPACE}{unit}" if unit else str(self.claim.published)
+        return published_text(self.claim)
+
+
+def published_text(claim: Claim) -> str:
+    """As the paper states it, a number with its unit."""
+    unit = "" if isinstance(claim.published, str) else claim.unit
+    return f"{claim.published}\N{NO-BREAK SPACE}{unit}" if unit else str(claim.published)
 
 
 def judge_all(store: Store, claims: tuple[Claim, ...]) -> list[JudgedClaim]:
