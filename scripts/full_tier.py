@@ -5,17 +5,23 @@ skipped. --workers stages run at a time, since each uses the processor and the d
 MODEL is a shipped model's name or a run folder; a folder named after a preset, such as runs/fast or runs/sprint-seed3,
 is first trained, or resumed, to its end. Stages start in the order of --only; `dynamics` can be among them for a run
 folder. --limit S: no stage starts after S seconds. --tf32: products in TF32 on a GPU; the results say so.
+--set 'subspaces.sites="last"' subspaces.sizes=[16]: other settings than the tier's, in JSON; the command in the results
+says so.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import re
+import shlex
 import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -48,15 +54,26 @@ def train_to_the_end(model: str, device: str | None) -> None:
     print(f"{model}: step {result.step}, {time.perf_counter() - begun:.0f} s", flush=True)
 
 
-def stage(out: Path, model: str, name: str, device: str | None, tier: str, tf32: bool) -> None:
-    torch.set_float32_matmul_precision("high" if tf32 or name in MANY_PASSES else "highest")
-    begun = time.perf_counter()
-    chosen = choose_device(device)
+def changes_of(name: str, given: list[str]) -> dict[str, Any]:
+    """The settings of one experiment among `experiment.setting=value`; lists become tuples, as in experiment.toml."""
+    parts = [item.partition("=") for item in given if item.startswith(f"{name}.")]
+    plain = {key.removeprefix(f"{name}."): json.loads(value) for key, _, value in parts}
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in plain.items()}
+
+
+def stage(given: argparse.Namespace, model: str, name: str) -> None:
+    torch.set_float32_matmul_precision("high" if given.tf32 or name in MANY_PASSES else "highest")
+    begun, device = time.perf_counter(), choose_device(given.device)
+    changes = changes_of(name, given.set)
     if EXPERIMENTS[name].needs_runs:
-        result = run_experiment(name, tier, 0, runs=Runs((model,), chosen))
+        result = run_experiment(name, given.tier, 0, runs=Runs((model,), device), changes=changes)
     else:
-        result = run_experiment(name, tier, 0, load_with_config(model, chosen))
-    write_result(out, result)
+        result = run_experiment(name, given.tier, 0, load_with_config(model, device), changes=changes)
+    if changes:
+        chosen = [item for item in given.set if item.startswith(f"{name}.")]
+        command = ["python", "scripts/full_tier.py", "build/ft", model, "--only", name, "--set", *chosen]
+        result = replace(result, command=shlex.join(command))
+    write_result(given.out, result)
     print(f"{model} {name}: {time.perf_counter() - begun:.0f} s", flush=True)
 
 
@@ -67,6 +84,7 @@ def run_apart(given: argparse.Namespace, model: str, name: str, begun: float) ->
         command = [sys.executable, __file__, str(given.out), model, "--only", name, "--one", "--tier", given.tier]
         command += ["--device", given.device] if given.device else []
         command += ["--tf32"] if given.tf32 else []
+        command += ["--set", *given.set] if given.set else []
         subprocess.run(command, check=False)
     return path.exists()
 
@@ -82,10 +100,11 @@ def main() -> None:
     parser.add_argument("--tier", default="full")
     parser.add_argument("--limit", type=float, default=float("inf"))
     parser.add_argument("--tf32", action="store_true")
+    parser.add_argument("--set", nargs="*", default=[])
     given = parser.parse_args()
     names = given.only or [name for name, item in EXPERIMENTS.items() if item.can_run and item.about == "model"]
     if given.one:
-        stage(given.out, given.models[0], names[0], given.device, given.tier, given.tf32)
+        stage(given, given.models[0], names[0])
         return
     for model in given.models:
         train_to_the_end(model, given.device)

@@ -129,8 +129,8 @@ def test_the_models_of_a_source() -> None:
 
 def test_each_recipe_has_its_models() -> None:
     names = {recipe: [s.name for s in SOURCES if s.recipe == recipe] for recipe in ("AdamW", "Muon")}
-    assert names == {"AdamW": ["published", "adamw256"], "Muon": ["muon256", "sprint", "small", "fast"]}
-    assert [source.name for source in SOURCES if source.seeds] == ["adamw256", "muon256", "sprint"]
+    assert names == {"AdamW": ["published", "adamw256"], "Muon": ["sprint", "small", "fast"]}
+    assert [source.name for source in SOURCES if source.seeds] == ["adamw256", "sprint"]
 
 
 # --- rows -----------------------------------------------------------------------------------------------------------
@@ -148,14 +148,14 @@ def row(**shows: str) -> Row:
 @pytest.mark.parametrize(
     "shows, expected, lack",
     [
-        ({"published": "y", "muon256": "yyyy", "small": "y"}, "belongs to the task", None),
-        ({"published": "u", "muon256": "yyyy", "small": "yy"}, "open", "one recipe"),  # undecided does not count
+        ({"published": "y", "sprint": "yyyy", "small": "y"}, "belongs to the task", None),
+        ({"published": "u", "sprint": "yyyy", "small": "yy"}, "open", "one recipe"),  # undecided does not count
         ({"published": "y", "fast": "y"}, "open", "few models"),
         ({"small": "u"}, "open", "no model"),
         ({}, "open", "no model"),
-        ({"published": "y", "adamw256": "yyy", "muon256": "nnnn"}, "belongs to the recipe", None),
-        ({"adamw256": "yyy", "muon256": "nnnnnnnn"}, "open", "few models"),
-        ({"adamw256": "yyyn", "muon256": "yynn"}, "differs from seed to seed", "no clear difference"),
+        ({"published": "y", "adamw256": "yyy", "sprint": "nnnn"}, "belongs to the recipe", None),
+        ({"adamw256": "yyy", "sprint": "nnnnnnnn"}, "open", "few models"),
+        ({"adamw256": "yyyn", "sprint": "yynn"}, "differs from seed to seed", "no clear difference"),
         ({"sprint": "yn"}, "differs from seed to seed", "one recipe"),
         ({"sprint": "y", "small": "n"}, "open", "one recipe"),  # two sources, not two seeds
         ({"sprint": "nnnn"}, "not seen", "one recipe"),
@@ -243,7 +243,7 @@ def test_models_of_other_worlds_and_other_names_do_not_count(read: Read) -> None
 
 
 def test_the_order_of_skills_may_come_from_a_whole_set(read: Read) -> None:
-    results = [result(name, 1.0, "dynamics", "order_as_published") for name in ("adamw256", "muon256", "small")]
+    results = [result(name, 1.0, "dynamics", "order_as_published") for name in ("adamw256", "sprint", "small")]
     results = [replace(item, config={}) for item in results]
     order = of(read(results), "P1.order")
     assert order.recipes == {"AdamW": Tally(1, 1), "Muon": Tally(2, 2)}
@@ -251,7 +251,7 @@ def test_the_order_of_skills_may_come_from_a_whole_set(read: Read) -> None:
 
 
 def test_what_the_answer_to_a_question_says(read: Read) -> None:
-    models = ["published", *(f"muon256-seed{i}" for i in range(5))]
+    models = ["published", *(f"sprint-seed{i}" for i in range(5))]
     found = read([result(name, 1.0, "cancellation", "attention.left") for name in models])
     assert found is not None
     answers = {answer.question: answer for answer in found.answers}
@@ -308,13 +308,13 @@ def test_every_word_is_counted_once(committed: Universality) -> None:
     assert all(len(found.cells) == len(committed.sources) for found in committed.rows)
 
 
-NAMES = {"published": "published", "adamw256": "adamw256-seed0", "muon256": "muon256-seed0", "sprint": "sprint-seed3",
+NAMES = {"published": "published", "adamw256": "adamw256-seed0", "sprint": "sprint-seed3",
          "small": "small", "fast": "fast"}  # fmt: skip
 
 
 @pytest.mark.parametrize(
     "names",
-    [["published"], ["adamw256"], ["muon256", "sprint"], ["published", "small"], ["adamw256", "muon256"], [*NAMES]],
+    [["published"], ["adamw256"], ["sprint", "small"], ["published", "small"], ["adamw256", "sprint"], [*NAMES]],
 )
 def test_any_subset_of_models_reads_well(read: Read, names: list[str], tmp_path: Path) -> None:
     found = read([result(NAMES[name], 1.0) for name in names])
@@ -325,7 +325,7 @@ def test_any_subset_of_models_reads_well(read: Read, names: list[str], tmp_path:
     assert ("No model trained with" in text) == (len(recipes) == 1)
     for recipe in {"AdamW", "Muon"} - recipes:
         assert f"No model trained with {recipe} was looked at yet" in text
-    assert ("have the same architecture" in text) == ({"adamw256", "muon256"} <= set(names))
+    assert ("have the same architecture" in text) == ({"adamw256", "sprint"} <= set(names))
     assert "at least 6 models count" in text
     assert "at least 90 % of those of each recipe" in text
     assert "at least 4 models of each count" in text
@@ -358,7 +358,7 @@ def test_seeds_change_nothing_else_on_the_page(tmp_path: Path, undrawn: None) ->
     before = build_report(tmp_path / "before", None, tmp_path / "results").read_text()
     for path in (RESULTS / "full" / "small").glob("*.json"):
         if path.stem != "heads":
-            for model in ("adamw256-seed0", "adamw256-seed1", "muon256-seed0", "sprint-seed0", "adamw256", "muon256"):
+            for model in ("adamw256-seed0", "adamw256-seed1", "sprint-seed0", "adamw256"):
                 write_result(tmp_path / "results", replace(read_result(path), model=model, model_hash=model))
     after = build_report(tmp_path / "after", None, tmp_path / "results").read_text()
     assert "adamw256" in after
@@ -368,8 +368,8 @@ def test_seeds_change_nothing_else_on_the_page(tmp_path: Path, undrawn: None) ->
 
 @pytest.mark.parametrize(
     "model, own",
-    [("sprint-seed0", False), ("adamw256-seed12", False), ("muon256-seed0", False), ("adamw256", False),
-     ("muon256", False), ("published", True), ("small", True), ("fast", True), ("sprint", True)],
+    [("sprint-seed0", False), ("adamw256-seed12", False), ("adamw256", False), ("published", True), ("small", True),
+     ("fast", True), ("sprint", True)],
 )  # fmt: skip
 def test_which_committed_results_have_a_section_of_their_own(model: str, own: bool) -> None:
     assert Stored(result(model, 1.0), "committed").has_own_section == own

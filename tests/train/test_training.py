@@ -267,6 +267,11 @@ def test_the_published_preset_is_the_papers_recipe_in_bf16_cut_short() -> None:
     assert not published.float8
 
 
+def test_the_optimisers_control_differs_in_the_optimiser_alone() -> None:
+    optimiser = {"optimiser": "adamw", "lr": PRESETS["adamw256"].lr}
+    assert PRESETS["sprint"].with_changes(**optimiser) == PRESETS["adamw256"]
+
+
 def test_a_schedule_shorter_than_the_run_is_refused() -> None:
     with pytest.raises(InputError, match="schedule_steps must be 0 or at least steps"):
         MICRO.with_changes(schedule_steps=MICRO.steps - 1)

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
 import torch
 
-from icalgebra.errors import InputError
-from icalgebra.experiments import experiment
+from icalgebra.errors import InputError, unknown
+from icalgebra.experiments import Experiment, experiment
 from icalgebra.experiments.shared.loaded_model import LoadedModel, Runs
 from icalgebra.results import Result, provenance
 from icalgebra.train.distributed import device_name
 
 
 def run_experiment(
-    name: str, tier: str, seed: int = 0, loaded: LoadedModel | None = None, runs: Runs | None = None
+    name: str,
+    tier: str,
+    seed: int = 0,
+    loaded: LoadedModel | None = None,
+    runs: Runs | None = None,
+    changes: Mapping[str, Any] | None = None,
 ) -> Result:
+    """changes: other settings than the tier's; the caller then states the command that makes such a result."""
     chosen = experiment(name)
     if not chosen.can_run:
         raise InputError(f"{name} is not run by reproduce; icalgebra {name} writes its results")
@@ -26,9 +33,19 @@ def run_experiment(
     begin = perf_counter()
     subjects: dict[str, dict[str, Any]] = {"model": {"loaded": loaded}, "runs": {"runs": runs}}
     subject = subjects.get(chosen.about, {})
-    result: Result = chosen.part("measure").run(tier=tier, seed=seed, **subject, **chosen.settings(tier))
+    result: Result = chosen.part("measure").run(
+        tier=tier, seed=seed, **subject, **_settings(chosen, tier, changes or {})
+    )
     used = loaded.device if loaded else torch.device(runs.device if runs else "cpu")
     return replace(result, provenance=provenance(perf_counter() - begin, _device_and_precision(used)))
+
+
+def _settings(chosen: Experiment, tier: str, changes: Mapping[str, Any]) -> dict[str, Any]:
+    known = chosen.settings(tier)
+    for name in changes:
+        if name not in known:
+            raise unknown(f"setting of {chosen.name}", name, known)
+    return {**known, **changes}
 
 
 def _device_and_precision(device: torch.device) -> str:

@@ -19,7 +19,7 @@ from icalgebra.verdicts import Decision, decide, fitting_settings
 
 # Names of committed runs that differ in their seed, and of results about such a set as a whole: they are shown only in
 # tables of several models.
-SEED, SEED_SETS = "-seed", ("adamw256", "muon256")
+SEED, SEED_SETS = "-seed", ("adamw256",)
 SHIPPED = "small"
 # A verdict rests on the first of these that can be compared: the paper's own recipe, then its size, then the rest.
 PREFERRED = ("published", "fast", SHIPPED)

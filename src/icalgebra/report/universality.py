@@ -2,8 +2,8 @@
 
 A model *shows* a claim if its verdict is "reproduced" or "stronger here", and *does not show* it if it "differs".
 Models whose verdict is "undecided", "not comparable" or "not measured" do not count. There are two recipes: AdamW (the
-paper's optimiser: `published` and the seeds of `adamw256`) and Muon (`fast`, `small`, the seeds of `muon256` and of
-`sprint`). The words, in the order in which they are asked:
+paper's optimiser: `published` and the seeds of `adamw256`) and Muon (`fast`, `small` and the seeds of `sprint`). Recipe
+`adamw256` is `sprint` with AdamW in place of Muon. The words, in the order in which they are asked:
 
     belongs to the task         at least one model of each recipe counts, at least TASK_MODELS in all, and of the models
                                 of each recipe at least TASK_SHARE show it
@@ -73,12 +73,11 @@ class Source:
 SOURCES = (
     Source("published", "AdamW"),
     Source("adamw256", "AdamW", seeds=True),
-    Source("muon256", "Muon", seeds=True),
     Source("sprint", "Muon", seeds=True),
     Source("small", "Muon"),
     Source("fast", "Muon"),
 )
-MATCHED = ("adamw256", "muon256")  # of the same architecture, data and number of tokens
+MATCHED = ("adamw256", "sprint")  # of the same architecture, data and number of tokens
 
 # Every claim of these experiments has a row; of `dynamics`, which is about training, the order of skills has one.
 EXPERIMENTS_INSIDE = (
