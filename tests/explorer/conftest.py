@@ -42,7 +42,7 @@ def library(run_folder) -> Library:
 
 @pytest.fixture(scope="session")
 def client(library) -> TestClient:
-    return TestClient(make_app(library), base_url="http://127.0.0.1", raise_server_exceptions=False)
+    return TestClient(make_app(lambda: library), base_url="http://127.0.0.1", raise_server_exceptions=False)
 
 
 @pytest.fixture(scope="session")
@@ -50,7 +50,7 @@ def address(library) -> Iterator[str]:
     """A real server on the loopback interface."""
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(make_app(library), log_level="error"))
+    server = uvicorn.Server(uvicorn.Config(make_app(lambda: library), log_level="error"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{listening.getsockname()[1]}"

@@ -1,6 +1,8 @@
 """The explorer's API: numbers equal those of ask, oracle, explain and interp; nothing that is sent makes it fail."""
 
 import json
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 
 from helpers import exit_code
 from icalgebra import World, explain, interp, load_model, posterior, prove, sample
+from icalgebra.cli.explore import once
 from icalgebra.explorer.access import refusal
 from icalgebra.explorer.limits import MAX_BODY, MAX_FACTS
 from icalgebra.explorer.models import Library
@@ -272,3 +275,29 @@ def test_two_models_of_one_name_are_an_error(run_folder):
     with pytest.raises(InputError, match="no model 'nonsense'"):
         Library("nonsense")
     assert list(Library("small", (run_folder,)).models) == ["small", "short"]
+
+
+def test_the_page_is_served_before_torch_is_imported():
+    """Torch takes seconds to import; the models are loaded when the page asks for them."""
+    program = """if True:
+        import sys
+        from fastapi.testclient import TestClient
+        from icalgebra.explorer.app import make_app
+        client = TestClient(make_app(lambda: 1 / 0), base_url="http://127.0.0.1")
+        assert "explorer/main.js" in client.get("/").text
+        assert client.get("/static/main.js").status_code == 200
+        assert not {"torch", "numba"} & set(sys.modules)
+    """
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_models_are_loaded_once_by_whoever_asks_first():
+    loaded = []
+    library = once(lambda: loaded.append(0) or Library())
+    threads = [threading.Thread(target=library) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(loaded) == 1
+    assert library() is library()

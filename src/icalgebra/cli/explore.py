@@ -7,7 +7,9 @@ import socket
 import sys
 import threading
 import webbrowser
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
@@ -19,6 +21,17 @@ if TYPE_CHECKING:
     from icalgebra.explorer.models import Library
 
 HOST = "127.0.0.1"
+
+
+def once(load: Callable[[], Library]) -> Callable[[], Library]:
+    """Loads on the first call; calls in other threads wait for it."""
+    lock, cached = threading.Lock(), cache(load)
+
+    def loaded() -> Library:
+        with lock:
+            return cached()
+
+    return loaded
 
 
 @dataclass(frozen=True)
@@ -44,17 +57,20 @@ class Explore:
             raise InputError("the explorer needs an extra: pip install 'icalgebra[explorer]'") from None
         if not 0 <= self.port <= 65535:
             raise InputError(f"a port is a number from 0 to 65535, not {self.port}")
+        if self.export is not None:
+            self._export(self._library())
+        else:
+            self._serve()
+
+    def _library(self) -> Library:
         import torch
 
+        from icalgebra.explorer import parts  # noqa: F401 (with all that the first answer needs)
         from icalgebra.explorer.models import Library
 
         # The browser needs a core too, and threads that wait for one stall every small operation.
         torch.set_num_threads(max(1, (os.cpu_count() or 1) // 2))
-        library = Library(self.model, self.run_folders)
-        if self.export is not None:
-            self._export(library)
-        else:
-            self._serve(library)
+        return Library(self.model, self.run_folders)
 
     def _export(self, library: Library) -> None:
         from icalgebra.atomic_files import write_text
@@ -67,11 +83,16 @@ class Explore:
         write_text(self.export, page)
         print(f"page: {self.export} ({len(page.encode()) / 1e6:.1f} MB)")
 
-    def _serve(self, library: Library) -> None:
+    def _serve(self) -> None:
+        """The page comes at once and asks for the models, which are then loaded. Those that a user names are checked
+        before."""
         import uvicorn
 
         from icalgebra.explorer.app import make_app
 
+        library = once(self._library)
+        if (self.model, self.run_folders) != (Explore.model, ()):
+            library()
         with socket.socket() as listening:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:

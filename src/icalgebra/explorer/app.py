@@ -1,11 +1,14 @@
-"""The server: FastAPI on the loopback interface. It writes no file and reads none by a name from a request."""
+"""The server: FastAPI on the loopback interface. It writes no file and reads none by a name from a request.
+
+It serves the page at once: whatever needs torch, which takes seconds to import, is imported with the first answer.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -14,17 +17,17 @@ from starlette.exceptions import HTTPException
 
 from icalgebra.errors import InputError
 from icalgebra.explorer import contract as c
-from icalgebra.explorer import parts
 from icalgebra.explorer.access import Access
-from icalgebra.explorer.inside import reliance_steps
-from icalgebra.explorer.models import Library
 from icalgebra.explorer.page import content_security, read_static, served_page
-from icalgebra.explorer.prepared import prepared
+
+if TYPE_CHECKING:
+    from icalgebra.explorer.models import Library
 
 TYPES = {"js": "text/javascript", "css": "text/css"}
 
 
-def make_app(library: Library) -> FastAPI:
+def make_app(library: Callable[[], Library]) -> FastAPI:
+    """library: gives the models, and may wait until they are loaded."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)  # its documentation pages load from a CDN
     app.add_middleware(Access)
     static, page = read_static(), served_page()
@@ -42,22 +45,31 @@ def make_app(library: Library) -> FastAPI:
 
     @app.get("/api/start")
     def start() -> Response:
-        return _json(parts.start(library))
+        models = library()
+        from icalgebra.explorer.parts import start
+
+        return _json(start(models))
 
     made: list[c.Example] = []  # on first demand: sampling them takes longer than showing the page
 
     @app.get("/api/examples")
     def examples() -> JSONResponse:
+        models = library()
+        from icalgebra.explorer.prepared import prepared
+
         if not made:
-            made[:] = prepared(library)
+            made[:] = prepared(models)
         return JSONResponse([asdict(example) for example in made])
 
-    for name, (request, answer) in parts.PARTS.items():
-        app.post(f"/api/{name}")(_endpoint(library, request, answer))
+    for name, request in c.REQUESTS.items():
+        app.post(f"/api/{name}")(_endpoint(library, name, request))
 
     @app.post("/api/reliance")
     def reliance(asked: c.SequenceRequest) -> StreamingResponse:
-        steps = reliance_steps(library, asked.model, asked.text)
+        models = library()
+        from icalgebra.explorer.inside import reliance_steps
+
+        steps = reliance_steps(models, asked.model, asked.text)
         first = next(steps)  # bad input is an error here, before the stream begins
         return StreamingResponse(_lines(first, steps), media_type="application/x-ndjson")
 
@@ -77,9 +89,12 @@ def make_app(library: Library) -> FastAPI:
     return app
 
 
-def _endpoint(library: Library, request: type[c.Request], answer: Callable[[Library, Any], Any]) -> Callable[..., Any]:
+def _endpoint(library: Callable[[], Library], name: str, request: type[c.Request]) -> Callable[..., Any]:
     def endpoint(asked: Any) -> Response:
-        return _json(answer(library, asked))
+        models = library()
+        from icalgebra.explorer.parts import ANSWERS
+
+        return _json(ANSWERS[name](models, asked))
 
     endpoint.__annotations__["asked"] = request  # FastAPI reads the type of the body here
     return endpoint

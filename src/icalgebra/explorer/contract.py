@@ -76,6 +76,13 @@ class TrainingRequest(Request):
     text: Text
 
 
+# part -> its request; parts.py answers them
+REQUESTS: dict[str, type[Request]] = {
+    "sample": SampleRequest, "sequence": SequenceRequest, "inside": SequenceRequest, "ablation": AblationRequest,
+    "pair": PairRequest, "patch": PatchRequest, "training": TrainingRequest,
+}  # fmt: skip
+
+
 @dataclass(frozen=True)
 class ModelInfo:
     name: str

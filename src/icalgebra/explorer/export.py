@@ -38,6 +38,6 @@ def _parts(library: Library, state: dict[str, Any]) -> dict[str, Any]:
         asked["pair"] = c.PairRequest(model=state["model"], clean=state["text"], corrupt=state["corrupt"])
     if "run" in state:
         asked["training"] = c.TrainingRequest(run=state["run"], text=state["text"])
-    found = {part: asdict(parts.PARTS[part][1](library, request)) for part, request in asked.items()}
+    found = {part: asdict(parts.ANSWERS[part](library, request)) for part, request in asked.items()}
     found["reliance"] = asdict(parts.reliance(library, c.SequenceRequest(**basic)))
     return found

@@ -32,13 +32,13 @@ def reliance(library: Library, r: c.SequenceRequest) -> c.Reliance:
     return last
 
 
-# part -> its request, and the function that answers it
-PARTS: dict[str, tuple[type[c.Request], Callable[[Library, Any], Any]]] = {
-    "sample": (c.SampleRequest, lambda library, r: sampled(library.known(r.model), r)),
-    "sequence": (c.SequenceRequest, lambda library, r: sequence_answer(library, r.model, r.text, r.query, r.drawn)),
-    "inside": (c.SequenceRequest, lambda library, r: inside(library, r.model, r.text)),
-    "ablation": (c.AblationRequest, lambda library, r: ablation(library, r.model, r.text, r.ablated)),
-    "pair": (c.PairRequest, lambda library, r: pair_answer(library, r.model, r.clean, r.corrupt)),
-    "patch": (c.PatchRequest, lambda library, r: patched(library, r.model, r.clean, r.corrupt, r.sites)),
-    "training": (c.TrainingRequest, lambda library, r: training(library, r.run, r.text)),
+# part -> the function that answers its request (contract.REQUESTS)
+ANSWERS: dict[str, Callable[[Library, Any], Any]] = {
+    "sample": lambda library, r: sampled(library.known(r.model), r),
+    "sequence": lambda library, r: sequence_answer(library, r.model, r.text, r.query, r.drawn),
+    "inside": lambda library, r: inside(library, r.model, r.text),
+    "ablation": lambda library, r: ablation(library, r.model, r.text, r.ablated),
+    "pair": lambda library, r: pair_answer(library, r.model, r.clean, r.corrupt),
+    "patch": lambda library, r: patched(library, r.model, r.clean, r.corrupt, r.sites),
+    "training": lambda library, r: training(library, r.run, r.text),
 }

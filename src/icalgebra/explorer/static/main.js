@@ -218,6 +218,7 @@ function restore() {
 async function main() {
   if (matchMedia("(prefers-color-scheme: dark)").matches) theme();
   explainWords();
+  if (!isStatic) say("Loading the model…");
   info = await start();
   if (isStatic) await showExamples();
   restore();
