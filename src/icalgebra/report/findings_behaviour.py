@@ -73,6 +73,7 @@ class Unsolved:
 class BeyondMechanisms:
     """Queries whose answer follows from the facts though none of the five mechanisms gives it."""
 
+    solved: Number  # share of hold-out queries that a mechanism answers
     share: Number  # of all hold-out queries
     mostly_entailed: bool  # most queries that no mechanism answers follow from the facts
     models: list[Unsolved]
@@ -86,6 +87,7 @@ def read_beyond_mechanisms(evidence: Evidence) -> BeyondMechanisms | None:
     share, solved = values.number("p7.holdout.entailed_unsolved"), values.number("p7.holdout.solvers")
     models = evidence.each("model_coverage", _unsolved)
     return BeyondMechanisms(
+        solved=solved,
         share=share,
         mostly_entailed=share.low > MOSTLY * (1 - solved.low),
         models=models,

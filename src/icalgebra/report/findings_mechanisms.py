@@ -56,6 +56,10 @@ class Copying:
     heads: list[OneHead]  # on pairs that differ in the copied fact alone
     one_head: bool  # in every model that was measured so
 
+    @property
+    def one_head_in(self) -> str:
+        return " and ".join(head.model for head in self.heads)
+
 
 def read_copying(evidence: Evidence) -> Copying | None:
     models = evidence.each(
