@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from icalgebra.experiments.shared import released
-from icalgebra.experiments.shared.readings import Number, Shown, Stated, Values, stated
+from icalgebra.experiments.shared.readings import Number, Shown, Stated, Values, listed, stated
 from icalgebra.report.evidence import Evidence, Span
 from icalgebra.report.findings_circuits import (
     Blocked,
@@ -58,7 +58,7 @@ class Copying:
 
     @property
     def one_head_in(self) -> str:
-        return " and ".join(head.model for head in self.heads)
+        return listed([head.model for head in self.heads])
 
 
 def read_copying(evidence: Evidence) -> Copying | None:

@@ -62,19 +62,31 @@ FINDINGS: dict[str, tuple[str, tuple[Drawn, ...]]] = {
 }
 
 
+NEW = "ceiling"  # not in the paper
+
+
 @dataclass(frozen=True)
 class Highlight:
     name: str
     section: str
     says: list[Says]  # by part of the title: do its claims agree with the paper?
     picture: Markup
+    why: str  # of the first claim that differs
+
+    @property
+    def is_new(self) -> bool:
+        return self.name == NEW
+
+    @property
+    def overall(self) -> Says:
+        return self.says[0] if len(set(self.says)) == 1 else "in part"
 
 
 def read_highlights(judged: list[JudgedClaim]) -> list[Highlight]:
     """Those of which every claim was measured."""
     rows = {row.claim.id: row for row in judged if row.deciding.ours is not None}
     return [
-        Highlight(name, section, _says_by_part(items, rows), _picture(name, items, rows))
+        Highlight(name, section, _says_by_part(items, rows), _picture(name, items, rows), _why(items, rows))
         for name, (section, items) in FINDINGS.items()
         if all(item.claim in rows for item in items)
     ]
@@ -83,6 +95,11 @@ def read_highlights(judged: list[JudgedClaim]) -> list[Highlight]:
 def _says_by_part(items: tuple[Drawn, ...], rows: dict[str, JudgedClaim]) -> list[Says]:
     parts = sorted({item.part for item in items})
     return [_says([rows[item.claim] for item in items if item.part == part]) for part in parts]
+
+
+def _why(items: tuple[Drawn, ...], rows: dict[str, JudgedClaim]) -> str:
+    differ = (rows[item.claim] for item in items if rows[item.claim].deciding.verdict == "differs")
+    return next((row.claim.why or "" for row in differ if row.gives_reason), "")
 
 
 def _says(rows: list[JudgedClaim]) -> Says:
