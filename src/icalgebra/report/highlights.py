@@ -135,15 +135,16 @@ def _row(top: float, label: str, row: JudgedClaim) -> Markup:
     """A line from 0 to 1 (or 100 %) with the published number, our interval, and other models' values."""
     y, whole = top + TRACK, 100.0 if row.claim.unit == "%" else 1.0
     number = "" if isinstance(row.claim.published, str) else f"{row.claim.published:g} → "
-    words = Markup('<text x="0" y="{}">{}</text><text x="{}" y="{}" text-anchor="end">{}</text>').format(
-        top + TRACK - 11, label, WIDTH, top + TRACK - 11, f"{number}{_number(row.deciding)} {row.deciding.model}"
+    left = Markup('<text x="0" y="{}">{}</text>').format(y - 11, label)
+    right = Markup('<text x="{}" y="{}" text-anchor="end">{} <tspan>{}</tspan></text>').format(
+        WIDTH, y - 11, f"{number}{_number(row.deciding)}", row.deciding.model
     )
     marks = [Markup('<line x1="{}" x2="{}" y1="{}" y2="{}" class="track"/>').format(MARGIN, WIDTH - MARGIN, y, y)]
     marks += [_mark(item, y, whole, item is row.deciding) for item in reversed(_measured(row))]
     if number:
         x = _x(float(row.claim.published), whole)
         marks.append(Markup('<path d="M{} {}l5 -5l5 5l-5 5z" class="published"/>').format(f"{x - 5:.1f}", y))
-    return words + Markup("").join(marks)
+    return left + right + Markup("").join(marks)
 
 
 def _mark(item: Judged, y: float, whole: float, decides: bool) -> Markup:
