@@ -74,4 +74,4 @@ def test_beside_solvers_draws_three_curves_per_panel() -> None:
             assert line.get_ydata() == pytest.approx([100 * y for y in curve.y])
         aucs = [f"{100 * RESULT.values[f'{prefix}.{name}'].value:.1f}" for name in ("ceiling", "solvers")]
         model = "92.4" if prefix == "p7.train" else "87.3"
-        assert panel.texts[0].get_text() == f"AUC\nceiling {aucs[0]}\nmechanisms {aucs[1]}\npublished model {model}"
+        assert panel.texts[0].get_text() == f"AUC\nceiling {aucs[0]}\nmechanisms {aucs[1]}\nthe paper's model {model}"

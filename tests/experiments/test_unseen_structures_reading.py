@@ -87,7 +87,7 @@ def test_order_8_is_drawn_at_every_k() -> None:
         drawn = {line.get_label(): list(line.get_ydata()) for line in panel.lines}
         assert drawn["small"] == [100 * y for y in SMALL.curves[f"model.holdout.{name}"].y]
         assert drawn["the five mechanisms"] == [100 * y for y in SMALL.curves[f"solvers.holdout.{name}"].y]
-        assert ("published model" in drawn) == (name in ("C4xC2", "Q8", "C2xC2xC2", "semigroup"))
+        assert ("the paper's model" in drawn) == (name in ("C4xC2", "Q8", "C2xC2xC2", "semigroup"))
 
 
 def test_all_structures_are_drawn_at_the_largest_number_of_facts() -> None:

@@ -6,7 +6,16 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from icalgebra.experiments.architecture.figures import OURS
 from icalgebra.experiments.unseen_structures.figures import by_size
-from icalgebra.plotting import MODEL_COLOURS, OTHER_MODELS, TITLE_SIZE, axes, by_order, in_style, legend_below
+from icalgebra.plotting import (
+    MODEL_COLOURS,
+    OTHER_MODELS,
+    TITLE_SIZE,
+    axes,
+    by_order,
+    fit_titles,
+    in_style,
+    legend_below,
+)
 from icalgebra.plotting.skills import SKILLS
 
 
@@ -49,3 +58,13 @@ def test_no_skill_is_drawn_in_a_models_colour() -> None:
     models = [*MODEL_COLOURS.values(), *OTHER_MODELS]
     assert len(set(models)) == len(models)
     assert not {OURS, *(colour for _, colour in SKILLS.values())} & set(models)
+
+
+def test_a_title_that_is_wider_than_its_panel_takes_two_lines() -> None:
+    figure, panels = axes(1, 4, (7.2, 2.0))
+    for panel, title in zip(panels[0], ("published: identity demotion", "fast: copy", "a title of another kind", "")):
+        panel.set_title(title)
+    fit_titles(figure)
+    assert [panel.get_title() for panel in panels[0]][:3] == [
+        "published:\nidentity demotion", "fast: copy", "a title of another kind",
+    ]  # fmt: skip

@@ -39,7 +39,7 @@ def test_one_head_copies(tmp_path: Path, share: float, other: float, one: bool) 
     found = findings(tmp_path, COPYING, circuits(share, other))
     assert found.copying is not None
     assert found.copying.one_head == one
-    assert ("<b>One head copies" in words(found)) == one
+    assert ("<b>One head copies in small" in words(found)) == one
     assert "head 2.1 of small" in words(found)
 
 
@@ -56,7 +56,7 @@ def test_a_shared_demotion_is_needed_both_ways(tmp_path: Path, cancel: float, id
     found = findings(tmp_path, result("shared_parts", "small", values, details=details))
     assert found.demotion is not None
     assert (found.demotion.all_shared, found.demotion.none_shared) == (shared, not shared)
-    assert ("do not share their demoting component" in words(found)) != shared
+    assert ("depend most on different components" in words(found)) != shared
 
 
 @pytest.mark.parametrize(
@@ -82,4 +82,4 @@ def test_both_sets_behind_the_last_attention(tmp_path: Path, cancellation: float
     )
     assert found.sets is not None
     assert found.sets.both_exchanged == both
-    assert ("can both be exchanged, behind the last attention" in words(found)) == both
+    assert ("can both be exchanged, in the residual stream after the last attention layer" in words(found)) == both

@@ -45,10 +45,11 @@ COLOURS = {
 }
 
 # One colour per model of ours throughout. Black is the paper's model, teal the ceiling, grey the mechanisms.
-MODEL_COLOURS = {"small": COLOURS["model"], "fast": "#e07b00", "published": "#2f6db5", "deep": "#5d8a1f"}
+MODEL_COLOURS = {"small": COLOURS["model"], "fast": "#e07b00", "published": "#3d3ddb", "deep": "#5d8a1f"}
 OTHER_MODELS = ("#8c564b", "#7f7fd1", "#b59b00", "#3a3a8c")  # in this order, for any other model
 WIDTH = 7.2  # inches: a page on a wide screen, still legible on a telephone
 TITLE_SIZE, LEGEND_SIZE = 9.5, 8.5
+WIDER = 1.12  # than its panel, and a title would reach into the next one
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 STYLE: dict[Any, Any] = {
@@ -123,7 +124,7 @@ def line(panel: Any, curve: Curve, colour: str, label: str = "", **style: Any) -
     panel.fill_between(curve.x, low, high, color=colour, alpha=0.15, linewidth=0)
 
 
-def published_line(panel: Any, figure: str, name: str, label: str = "published model") -> None:
+def published_line(panel: Any, figure: str, name: str, label: str = "the paper's model") -> None:
     """The paper's curve of that name, if there is one."""
     points = published()["figures"][figure].get(name)
     if points:
@@ -145,7 +146,7 @@ def legend_below(figure: Figure, panels: Any, columns: int = 4) -> None:
     for n_columns in range(min(columns, len(found)), 0, -1):
         legend = figure.legend(
             list(found.values()), list(found), loc="outside lower center", ncols=n_columns, fontsize=LEGEND_SIZE,
-            frameon=False, columnspacing=1.4, handlelength=1.6,
+            frameon=False, columnspacing=1.4, handlelength=2.4,  # long enough to tell dashes
         )  # fmt: skip
         if n_columns == 1 or legend.get_window_extent(renderer).width < 0.98 * figure.bbox.width:
             return
@@ -166,6 +167,18 @@ def in_style(figure: Figure) -> None:
             legend.set_frame_on(False)
 
 
+def fit_titles(figure: Figure) -> None:
+    """A title 'model: what is shown' that is wider than its panel takes two lines."""
+    long = [panel.title for panel in figure.axes if ": " in panel.title.get_text()]
+    if long:
+        figure.draw_without_rendering()
+    for title in long:
+        panel = title.axes
+        assert panel is not None
+        if title.get_window_extent().width > WIDER * panel.get_window_extent().width:
+            title.set_text(title.get_text().replace(": ", ":\n", 1))
+
+
 def svg(figure: Figure, words: str = "") -> str:
     """The figure as one <svg> element.
 
@@ -174,6 +187,7 @@ def svg(figure: Figure, words: str = "") -> str:
     """
     text = io.StringIO()
     in_style(figure)
+    fit_titles(figure)
     with rc_context({**STYLE, "svg.hashsalt": STYLE["svg.hashsalt"] + words}):
         figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     drawn = text.getvalue()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from icalgebra.experiments import load_claims
 from icalgebra.experiments.shared.readings import Number, Shown, Stated, Values, stated
+from icalgebra.experiments.unseen_structures.reading import LargeGroups, large_groups
 from icalgebra.report.evidence import Evidence
 from icalgebra.verdicts import decide
 
@@ -73,6 +74,7 @@ class Unsolved:
 class BeyondMechanisms:
     """Queries whose answer follows from the facts though none of the five mechanisms gives it."""
 
+    solved: Number  # share of hold-out queries that a mechanism answers
     share: Number  # of all hold-out queries
     mostly_entailed: bool  # most queries that no mechanism answers follow from the facts
     models: list[Unsolved]
@@ -86,6 +88,7 @@ def read_beyond_mechanisms(evidence: Evidence) -> BeyondMechanisms | None:
     share, solved = values.number("p7.holdout.entailed_unsolved"), values.number("p7.holdout.solvers")
     models = evidence.each("model_coverage", _unsolved)
     return BeyondMechanisms(
+        solved=solved,
         share=share,
         mostly_entailed=share.low > MOSTLY * (1 - solved.low),
         models=models,
@@ -139,6 +142,7 @@ class OnSemigroups:
     model: str
     semigroups: Number
     groups: Number  # unseen ones of the same order
+    largest: LargeGroups | None  # unseen groups of the largest order
 
 
 @dataclass(frozen=True)
@@ -146,6 +150,15 @@ class Semigroups:
     models: list[OnSemigroups]
     n_facts: int
     order: int
+
+    @property
+    def of_largest(self) -> list[OnSemigroups]:
+        return [item for item in self.models if item.largest]
+
+    @property
+    def largest_harder(self) -> bool:
+        """In every model, than groups of the order of the random tables."""
+        return all(item.largest and item.largest.highest.low < item.groups.low for item in self.of_largest)
 
 
 def read_semigroups(evidence: Evidence) -> Semigroups | None:
@@ -155,7 +168,8 @@ def read_semigroups(evidence: Evidence) -> Semigroups | None:
 
 def _on_semigroups(model: str, values: Values) -> OnSemigroups:
     accuracy = values.numbers(f"holdout.{{}}.k{SEMIGROUP_FACTS}", ("semigroup", "groups"))
-    return OnSemigroups(model, accuracy["semigroup"], accuracy["groups"])
+    _, largest = large_groups(values) if "structures" in values.result.details else (None, None)
+    return OnSemigroups(model, accuracy["semigroup"], accuracy["groups"], largest)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from icalgebra.experiments.shared.readings import Number, Shown, Values
+from icalgebra.experiments.shared.readings import Number, Shown, Values, component_name
 from icalgebra.report.evidence import Evidence
 
 LEADS, SHARED = 0.9, 0.08  # K4: the copying head's share of the effect, and the most that another may have
@@ -140,8 +140,8 @@ def read_demotion(evidence: Evidence) -> SharedDemotion | None:
 def _demotion(model: str, values: Values) -> Demotion:
     return Demotion(
         model=model,
-        identity=values.detail("chosen", "identity"),
-        cancel=values.detail("chosen", "cancel"),
+        identity=component_name(values.detail("chosen", "identity")),
+        cancel=component_name(values.detail("chosen", "cancel")),
         identity_costs_cancel=values.number("demotion.identity.lost.cancel", "points"),
         cancel_costs_identity=values.number("demotion.cancel.lost.identity", "points"),
     )

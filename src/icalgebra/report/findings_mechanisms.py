@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from icalgebra.experiments.shared import released
-from icalgebra.experiments.shared.readings import Number, Shown, Stated, Values, stated
+from icalgebra.experiments.shared.readings import Number, Shown, Stated, Values, listed, stated
 from icalgebra.report.evidence import Evidence, Span
 from icalgebra.report.findings_circuits import (
     Blocked,
@@ -55,6 +55,10 @@ class Copying:
     runs: CopyingRuns | None
     heads: list[OneHead]  # on pairs that differ in the copied fact alone
     one_head: bool  # in every model that was measured so
+
+    @property
+    def one_head_in(self) -> str:
+        return listed([head.model for head in self.heads])
 
 
 def read_copying(evidence: Evidence) -> Copying | None:

@@ -129,6 +129,7 @@ class Speedruns:
     seconds: list[str]  # of training, of the runs that passed
     in_minutes: bool  # each of these runs
     of_papers_size: bool
+    by_papers_recipe: bool
     times_text: Span | None  # how many times faster than the released code, by the steps that the paper's text states
     times_figure: Span | None  # and by those at which its Figure 2b first reaches the target
 
@@ -145,11 +146,14 @@ class Speed:
     hours_to_minutes: bool  # shown at the paper's size
 
 
+PAPERS_RECIPE = ("paper", "published")  # presets with the recipe of the released code
+
+
 def read_speed(evidence: Evidence) -> Speed | None:
     presets = evidence.each("speedrun", _speedruns)
     if not presets:
         return None
-    own_size = [preset for preset in presets if preset.of_papers_size]
+    own_size = [preset for preset in presets if preset.of_papers_size and not preset.by_papers_recipe]
     fewest, most = released.STEPS_TO_99
     in_figure = steps_in_figure()
     return Speed(
@@ -188,6 +192,7 @@ def _speedruns(model: str, values: Values) -> Speedruns:
         seconds=[f"{found:.0f}" for found in seconds],
         in_minutes=bool(seconds) and max(seconds) < MINUTES,
         of_papers_size=of_papers_size,
+        by_papers_recipe=model in PAPERS_RECIPE,
         times_text=_times_faster(seconds, *released.STEPS_TO_99) if compared else None,
         times_figure=_times_faster(seconds, steps_in_figure(), steps_in_figure()) if compared else None,
     )

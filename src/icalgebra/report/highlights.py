@@ -1,4 +1,4 @@
-"""The first screen's findings: a few claims each, drawn small; which title applies follows from their verdicts."""
+"""The first screen's findings: a few claims each, drawn small; which titles apply follows from their verdicts."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ from icalgebra.verdicts import AGREES
 WIDTH, ROW, TRACK, MARGIN = 300, 36, 26, 6  # in the units of the drawing; TRACK: where in a row the line lies
 
 
+Says = Literal["yes", "in part", "no"]
+
+
 @dataclass(frozen=True)
 class Drawn:
-    """A claim in the picture. decides: its verdict has a say in the title."""
+    """A claim in the picture. part: the part of the title that its verdict decides."""
 
     claim: str
     label: str
-    decides: bool = True
+    part: int = 0
 
 
 # By name: the section to read on, and what is drawn. The words are in templates/first_screen.html.jinja.
@@ -35,16 +38,16 @@ FINDINGS: dict[str, tuple[str, tuple[Drawn, ...]]] = {
         (
             Drawn("K4.share", "one fact differs: best head"),
             Drawn("K4.others", "one fact differs: next head"),
-            Drawn("K1.copy_best", "unrelated sequences: best head", decides=False),
+            Drawn("K1.copy_best", "unrelated: best head", part=1),
         ),
     ),
     "sets": (
         "subspace_generalisation",
         (
-            Drawn("L6.closure", "closure, behind attention"),
-            Drawn("L6.cancellation", "cancellation, behind attention"),
-            Drawn("L2.without_identity", "closure, attention output", decides=False),
-            Drawn("L3.without_identity", "cancellation, attention output", decides=False),
+            Drawn("L6.closure", "closure, residual stream"),
+            Drawn("L6.cancellation", "cancellation, residual stream"),
+            Drawn("L2.without_identity", "closure, attention output", part=1),
+            Drawn("L3.without_identity", "cancellation, attention output", part=1),
         ),
     ),
     "steering": (
@@ -55,31 +58,51 @@ FINDINGS: dict[str, tuple[str, tuple[Drawn, ...]]] = {
             Drawn("I3.false_right", "with a false right identity"),
         ),
     ),
-    "ceiling": ("model_coverage", (Drawn("C2m.over_ceiling", "share of the best possible"),)),
+    "ceiling": ("model_coverage", (Drawn("C2m.over_ceiling", "accuracy over the oracle's"),)),
 }
+
+
+NEW = "ceiling"  # not in the paper
 
 
 @dataclass(frozen=True)
 class Highlight:
     name: str
     section: str
-    says: Literal["yes", "in part", "no"]
+    says: list[Says]  # by part of the title: do its claims agree with the paper?
     picture: Markup
+    why: str  # of the first claim that differs
+
+    @property
+    def is_new(self) -> bool:
+        return self.name == NEW
+
+    @property
+    def overall(self) -> Says:
+        return self.says[0] if len(set(self.says)) == 1 else "in part"
 
 
 def read_highlights(judged: list[JudgedClaim]) -> list[Highlight]:
     """Those of which every claim was measured."""
     rows = {row.claim.id: row for row in judged if row.deciding.ours is not None}
     return [
-        Highlight(
-            name, section, _says([rows[item.claim] for item in items if item.decides]), _picture(name, items, rows)
-        )
+        Highlight(name, section, _says_by_part(items, rows), _picture(name, items, rows), _why(items, rows))
         for name, (section, items) in FINDINGS.items()
         if all(item.claim in rows for item in items)
     ]
 
 
-def _says(rows: list[JudgedClaim]) -> Literal["yes", "in part", "no"]:
+def _says_by_part(items: tuple[Drawn, ...], rows: dict[str, JudgedClaim]) -> list[Says]:
+    parts = sorted({item.part for item in items})
+    return [_says([rows[item.claim] for item in items if item.part == part]) for part in parts]
+
+
+def _why(items: tuple[Drawn, ...], rows: dict[str, JudgedClaim]) -> str:
+    differ = (rows[item.claim] for item in items if rows[item.claim].deciding.verdict == "differs")
+    return next((row.claim.why or "" for row in differ if row.gives_reason), "")
+
+
+def _says(rows: list[JudgedClaim]) -> Says:
     n_agree = sum(row.verdict in AGREES for row in rows)
     return "yes" if n_agree == len(rows) else "in part" if n_agree else "no"
 
@@ -112,15 +135,16 @@ def _row(top: float, label: str, row: JudgedClaim) -> Markup:
     """A line from 0 to 1 (or 100 %) with the published number, our interval, and other models' values."""
     y, whole = top + TRACK, 100.0 if row.claim.unit == "%" else 1.0
     number = "" if isinstance(row.claim.published, str) else f"{row.claim.published:g} → "
-    words = Markup('<text x="0" y="{}">{}</text><text x="{}" y="{}" text-anchor="end">{}</text>').format(
-        top + TRACK - 11, label, WIDTH, top + TRACK - 11, f"{number}{_number(row.deciding)}"
+    left = Markup('<text x="0" y="{}">{}</text>').format(y - 11, label)
+    right = Markup('<text x="{}" y="{}" text-anchor="end">{} <tspan>{}</tspan></text>').format(
+        WIDTH, y - 11, f"{number}{_number(row.deciding)}", row.deciding.model
     )
     marks = [Markup('<line x1="{}" x2="{}" y1="{}" y2="{}" class="track"/>').format(MARGIN, WIDTH - MARGIN, y, y)]
     marks += [_mark(item, y, whole, item is row.deciding) for item in reversed(_measured(row))]
     if number:
         x = _x(float(row.claim.published), whole)
         marks.append(Markup('<path d="M{} {}l5 -5l5 5l-5 5z" class="published"/>').format(f"{x - 5:.1f}", y))
-    return words + Markup("").join(marks)
+    return left + right + Markup("").join(marks)
 
 
 def _mark(item: Judged, y: float, whole: float, decides: bool) -> Markup:

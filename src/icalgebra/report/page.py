@@ -146,7 +146,8 @@ class Page:
 
     @property
     def preferred(self) -> tuple[str, ...]:
-        return PREFERRED
+        """The models that verdicts rest on."""
+        return tuple(model for model in PREFERRED if model in self.judged_models)
 
     @property
     def titles(self) -> dict[str, str]:
@@ -191,8 +192,18 @@ class Page:
         return sorted({item.model for row in self.judged for item in row.verdicts if item.ours is not None})
 
     @property
+    def some_dirty(self) -> bool:
+        commits = (str(stored.result.provenance.get("commit")) for part in self.sections for stored in part.made)
+        return any(commit.endswith("-dirty") for commit in commits)
+
+    @property
+    def by_recipe(self) -> str:
+        """The model that was trained by the paper's own recipe."""
+        return PREFERRED[0]
+
+    @property
     def has_published_recipe(self) -> bool:
-        return PREFERRED[0] in self.judged_models
+        return self.by_recipe in self.judged_models
 
 
 def build_report(
@@ -228,7 +239,7 @@ def build_report(
         experiments=[item for item in EXPERIMENTS.values() if item.can_run],
     )
     path = out / "report.html"
-    write_text(path, number_figures(environment.get_template("page.html.jinja").render(page=page)))
+    write_text(path, reachable_tables(number_figures(environment.get_template("page.html.jinja").render(page=page))))
     return path
 
 
@@ -236,6 +247,13 @@ def number_figures(html: str) -> str:
     """Every caption starts with its figure's number, in the order of the page."""
     numbers = count(1)
     return re.sub("<figcaption>", lambda _: f"<figcaption><b>Figure {next(numbers)}.</b> ", html)
+
+
+def reachable_tables(html: str) -> str:
+    """A table that is wider than a narrow window scrolls sideways; without a mouse only what has the focus scrolls."""
+    return html.replace(
+        '<div class="scroll">', '<div class="scroll" role="group" tabindex="0" aria-label="A table; scrolls sideways">'
+    )
 
 
 def _section(

@@ -107,6 +107,11 @@ class Judged:
         return self.origin.startswith(THIS_RUN)
 
     @property
+    def usual(self) -> bool:
+        """Of the committed full tier, as nearly all are: the table does not say so in every row."""
+        return self.origin == f"{COMMITTED}, full tier"
+
+    @property
     def shown(self) -> str:
         """Our value as shown in the table; 1 and 0 of a predicate as yes and no."""
         if self.ours is None:

@@ -15,10 +15,10 @@ from icalgebra.verdicts import AGREES
 SECONDS_PER_MINUTE = 60
 MEANINGS: dict[Verdict, str] = {
     "reproduced": "our interval meets the claim's rule",
-    "stronger here": "it lies beyond the published number, on the better side",
-    "differs": "it lies outside",
+    "stronger here": "our interval lies beyond the published number, on the better side",
+    "differs": "our interval does not meet the rule",
     "undecided": "the sample is too small to tell, or chance does as well",
-    "not comparable": "another object, an undertrained run, or the other of two settings that exclude each other",
+    "not comparable": "the published number is about another quantity or setting, or our run was trained too short",
     "not measured": "no result holds it",
 }
 

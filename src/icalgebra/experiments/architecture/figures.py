@@ -42,7 +42,7 @@ def beside_published(*results: Result) -> Figure:
     panel = panels[0][0]
     places = range(len(settings))
     panel.plot([s["published"]["holdout"] for s in settings], places, "D", color=COLOURS["published"], markersize=5,
-               fillstyle="none", zorder=3, label="published")  # fmt: skip
+               fillstyle="none", zorder=3, label="the paper")  # fmt: skip
     for place, setting in zip(places, settings):
         ours = result.values.get(f"{setting['label']}.holdout")
         if ours is None:

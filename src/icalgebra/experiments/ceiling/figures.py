@@ -25,7 +25,7 @@ def beside_solvers(result: Result) -> Figure:
         auc = 100 * result.values[f"{prefix}.ceiling"].value
         model_claim = "C1m.model" if prefix.endswith("train") else "C2m.model"
         solvers = 100 * result.values[f"{prefix}.solvers"].value
-        text = f"AUC\nceiling {auc:.1f}\nmechanisms {solvers:.1f}\npublished model {claim(model_claim).number}"
+        text = f"AUC\nceiling {auc:.1f}\nmechanisms {solvers:.1f}\nthe paper's model {claim(model_claim).number}"
         panel.text(0.98, 0.04, text, transform=panel.transAxes, ha="right", fontsize=7.5)
         panel.set(title=title, xlabel="facts of context", ylim=(0, 101))
         panel.title.set_fontsize(8.5)

@@ -23,6 +23,8 @@ PLACES = (
 )
 INPUTS = {"query": "q", "key": "k", "value": "v", "residual": ""}
 SPREAD = 0.3  # between heads of one layer at one token
+ALONG = (0.45, 0.35, 0.55, 0.28, 0.62, 0.7)  # where on an arrow its numbers may stand, best first
+LABEL = (0.26, 0.19)  # about the width and height of two lines of numbers, in columns and layers
 ASIDE = 0.25  # MLPs stand beside heads, away from where arrows go, so that arrows past them can be seen
 
 
@@ -85,8 +87,9 @@ def _graph(panel: Any, edges: list[dict[str, Any]], colour: str) -> None:
     parallel: dict[tuple[Any, Any], list[dict[str, Any]]] = {}
     for edge in edges:
         parallel.setdefault((_node(edge["sender"]), _node(edge["receiver"])), []).append(edge)
+    taken = list(places.values())
     for (sender, receiver), same in parallel.items():
-        _arrow(panel, places[sender], places[receiver], same, colour)
+        _arrow(panel, places[sender], places[receiver], same, colour, taken)
     for (component, _, _), (x, y) in places.items():
         box = {"boxstyle": "round,pad=0.25", "facecolor": "white", "edgecolor": "#555555", "linewidth": 0.8}
         panel.text(x, y, component, ha="center", va="center", fontsize=8, bbox=box, zorder=3)
@@ -123,9 +126,13 @@ def _aside(component: str, token: str) -> float:
 
 
 def _arrow(
-    panel: Any, begin: tuple[float, float], end: tuple[float, float], edges: list[dict[str, Any]], colour: str
-) -> None:
-    """One arrow between two nodes; paths through different inputs share it, each with its number."""
+    panel: Any, begin: tuple[float, float], end: tuple[float, float], edges: list[dict[str, Any]], colour: str,
+    taken: list[tuple[float, float]],
+) -> None:  # fmt: skip
+    """One arrow between two nodes; paths through different inputs share it, each with its number.
+
+    The numbers stand where no node and no earlier number does, if there is such a place on the arrow.
+    """
     strongest = max(abs(edge["share"]) for edge in edges)
     style = {
         "arrowstyle": "-|>",
@@ -136,9 +143,15 @@ def _arrow(
     }
     panel.annotate("", end, begin, arrowprops=style, zorder=1)
     text = "\n".join(f"{INPUTS[edge['input']]} {short(edge['share'])}".strip() for edge in edges)
-    middle = [0.55 * a + 0.45 * b for a, b in zip(begin, end)]
+    places = [((1 - t) * begin[0] + t * end[0], (1 - t) * begin[1] + t * end[1]) for t in ALONG]
+    middle = next((place for place in places if not any(_close(place, other) for other in taken)), places[0])
+    taken.append(middle)
     patch = {"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
     panel.text(*middle, text, ha="center", va="center", fontsize=7, bbox=patch, zorder=2)
+
+
+def _close(place: tuple[float, float], other: tuple[float, float]) -> bool:
+    return abs(place[0] - other[0]) < LABEL[0] and abs(place[1] - other[1]) < LABEL[1]
 
 
 def _frame(panel: Any, places: dict[tuple[str, str, int], tuple[float, float]]) -> None:

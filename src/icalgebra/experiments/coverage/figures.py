@@ -69,7 +69,7 @@ def beside_published(result: Result) -> Figure:
 
 
 def _name_marks(panel: Any, marks: dict[str, tuple[str, str, float]]) -> None:
-    panel.plot([], [], color=COLOURS["published"], linewidth=2, label="published")
+    panel.plot([], [], color=COLOURS["published"], linewidth=2, label="the paper")
     for setting, (marker, colour, _) in marks.items():
         panel.plot([], [], marker, color=colour, label=f"ours, {SETTINGS[setting]}")
 

@@ -29,7 +29,7 @@ def by_distribution(*results: Result) -> Figure:
             line(panel, result.curves[f"model.{name}"], colour, result.model, marker="o", markersize=2.5)
         if name in table:
             panel.plot(
-                table["facts"], table[name], "--", color=COLOURS["published"], linewidth=1, label="published model"
+                table["facts"], table[name], "--", color=COLOURS["published"], linewidth=1, label="the paper's model"
             )
         panel.set(title=title, ylim=(0, 102))
         panel.title.set_fontsize(8.5)

@@ -30,6 +30,14 @@ class Elsewhere:
     identity_demotion: Number
     unspecific: tuple[str, ...]  # roles whose best head does not score clearly lower there
 
+    @property
+    def query_promotion_alike(self) -> bool:
+        return "query promotion" in self.unspecific
+
+    @property
+    def identity_demotion_alike(self) -> bool:
+        return "identity demotion" in self.unspecific
+
 
 @dataclass(frozen=True)
 class Reading:

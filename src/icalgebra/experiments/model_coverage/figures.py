@@ -41,9 +41,9 @@ def _stack(panel: Any, result: Result, kind: str) -> None:
 
 
 def _note_aucs(panel: Any, results: Sequence[Result], kind: str) -> None:
-    """The areas under the models' curves, and under the published model's."""
+    """The areas under the models' curves, and under the paper's model's."""
     ours = [f"{result.model} {100 * result.values[f'{kind}.auc'].value:.1f}" for result in results]
-    text = "\n".join(["AUC (%)", *ours, f"published model {claim(CLAIMS[kind]).number}"])
+    text = "\n".join(["AUC (%)", *ours, f"the paper's model {claim(CLAIMS[kind]).number}"])
     box = {"facecolor": "white", "alpha": 0.85, "edgecolor": "none"}
     panel.text(0.97, 0.04, text, transform=panel.transAxes, ha="right", fontsize=8, bbox=box)
 

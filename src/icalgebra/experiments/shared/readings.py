@@ -190,17 +190,36 @@ class Models(list[OfModel]):
 
     def where(self, path: str, wanted: Any = True) -> Markup:
         """Names of the models whose value there is true, or is the one wanted; empty if there is none."""
-        names = [item.name for item in self if _agrees(_at(item, path), wanted)]
-        return Markup(" and ").join(Markup("<code>{}</code>").format(name) for name in names)
+        return listed([Markup("<code>{}</code>").format(name) for name in self._names(path, wanted)])
+
+    def verb(self, path: str, one: str, many: str, wanted: Any = True) -> str:
+        """The form of the verb that follows where(path, wanted)."""
+        return many if len(self._names(path, wanted)) > 1 else one
+
+    def _names(self, path: str, wanted: Any) -> list[str]:
+        return [item.name for item in self if _agrees(_at(item, path), wanted)]
 
     def header(self, first: str = "") -> Markup:
         names = Markup("").join(Markup('<th class="n">{}</th>').format(item.name) for item in self)
-        return Markup("<thead><tr><th>{}</th>{}</tr></thead>").format(first, names)
+        corner = Markup("<th>{}</th>").format(first) if first else Markup("<td></td>")
+        return Markup("<thead><tr>{}{}</tr></thead>").format(corner, names)
 
     def row(self, label: str, path: str) -> Markup:
         """A row of a table with a column per model."""
         cells = [Markup('<td class="n">{}</td>').format(_cell(item, path) or "–") for item in self]
         return Markup("<tr><td>{}</td>{}</tr>").format(label, Markup("").join(cells))
+
+
+def listed(names: list[Any]) -> Markup:
+    """'a', 'a and b', 'a, b and c'."""
+    *others, last = [escape(name) for name in names] or [Markup("")]
+    return Markup("{} and {}").format(Markup(", ").join(others), last) if others else last
+
+
+def component_name(place: str) -> str:
+    """'head 3.7' and 'the MLP of layer 3', which results call '3.7' and 'mlp 3'."""
+    layer = place.removeprefix("mlp ")
+    return f"head {place}" if layer == place else f"the MLP of layer {layer}"
 
 
 def _at(item: OfModel, path: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from icalgebra.experiments.shared.readings import Number, Shown, Values
+from icalgebra.experiments.shared.readings import Number, Shown, Values, component_name
 
 DISTRIBUTIONS = ("identity", "cancel", "copy", "commute", "associate")
 NEEDED = 0.25  # accuracy lost: a mechanism needs the component
@@ -76,7 +76,7 @@ def _component(values: Values, mechanism: str, other: str) -> Component:
     lost, demotes = values.numbers(f"{name}.lost.{{}}", DISTRIBUTIONS, "points"), values.number(f"{name}.demotes", "")
     return Component(
         mechanism=mechanism,
-        name=values.detail("chosen", mechanism),
+        name=component_name(values.detail("chosen", mechanism)),
         lost=lost,
         control=values.optionals(f"{name}.control.{{}}", DISTRIBUTIONS, "points"),
         demotes=demotes,

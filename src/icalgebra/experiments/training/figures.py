@@ -37,7 +37,7 @@ def holdout(*results: Result) -> Figure:
     for panel, factor in zip(panels[0], factors):
         if same_world:
             theirs = [100 * value for value in y]
-            panel.plot([step * factor for step in x], theirs, color=COLOURS["published"], label="published model")
+            panel.plot([step * factor for step in x], theirs, color=COLOURS["published"], label="the paper's model")
         log_axis(panel)
         panel.set(ylim=(0, 101))
     for result in results:

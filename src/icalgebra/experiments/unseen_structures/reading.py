@@ -72,7 +72,7 @@ class Reading:
 
 def read(values: Values) -> Reading:
     natural, pure = _cancellation(values, "cancel"), _cancellation(values, "cancel_pure")
-    larger, largest = _large_groups(values)
+    larger, largest = large_groups(values)
     return Reading(
         model=values.result.model,
         order=ORDER,
@@ -114,7 +114,7 @@ def _held_out(values: Values, name: str) -> HeldOut:
     )
 
 
-def _large_groups(values: Values) -> tuple[LargeGroups | None, LargeGroups | None]:
+def large_groups(values: Values) -> tuple[LargeGroups | None, LargeGroups | None]:
     groups = [name for name in values.detail("structures") if name not in CLASSES]
     orders = {name: structure(name).order for name in groups if structure(name).order > TRAINED_ORDER}
     most = max(orders.values(), default=0)
