@@ -33,6 +33,11 @@ class _Notice(event.Listener):  # type: ignore[misc]
         pass
 
 
+def be_silent() -> None:
+    """No notice in this process: the command that started it shows what it does."""
+    _Notice.said = True
+
+
 def _someone_is_watching() -> bool:
     return "ipykernel" in sys.modules or sys.stderr.isatty()
 
