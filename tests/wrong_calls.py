@@ -24,6 +24,7 @@ COMMAND_LINES: dict[str, tuple[list[str], str]] = {
     "a pickle": (["eval", "model.pt"], "only .safetensors files are read"),
     "half a fact": (["ask", "small", ",ab"], "expected '='"),
     "an unknown experiment": (["interp", "hedas"], "did you mean 'heads'"),
+    "no worker to reproduce with": (["reproduce", "--workers", "0"], "at least one worker, not 0"),
     "an unknown experiment to reproduce": (["reproduce", "--only", "copyng"], "did you mean 'copying'"),
     "no preset": (["train", "--out", "run"], "name a preset"),
     "an unknown preset": (["train", "smal", "--out", "run"], "did you mean 'small'"),

@@ -463,7 +463,7 @@ def test_an_experiment_that_cannot_run_does_not_stop_the_others(
     monkeypatch.setattr("icalgebra.experiments.ceiling.measure.run", refused)
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as ended:
-        main(["reproduce", "--out", str(tmp_path), "--alone", "--json"])
+        main(["reproduce", "--out", str(tmp_path), "--alone", "--json", "--workers", "1"])
     assert ended.value.code == 1
     printed = capsys.readouterr()
     assert json.loads(printed.out)["left_out"] == {"ceiling": "this world has none"}

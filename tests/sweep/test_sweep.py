@@ -179,10 +179,10 @@ def test_ctrl_c_during_the_servers_imports_leaves_no_traceback() -> None:
     program = (
         "import os, signal\n"
         "from multiprocessing import forkserver\n"
-        "from icalgebra.sweep.local import PROCESSES, start_server\n"
+        "from icalgebra.processes import PROCESSES, start_server\n"
         # A shell starts background commands with SIGINT ignored, and the tests may run in one.
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "start_server()\n"
+        "start_server(['icalgebra.sweep.task'])\n"
         "os.kill(forkserver._forkserver._forkserver_pid, signal.SIGINT)\n"
         "process = PROCESSES.Process(target=print); process.start(); process.join()\n"
         "assert process.exitcode == 0 and signal.getsignal(signal.SIGINT) is signal.default_int_handler\n"

@@ -17,10 +17,11 @@ from torch import Tensor
 from icalgebra.errors import InputError, unknown
 from icalgebra.language.parsing import as_prompts
 from icalgebra.language.vocabulary import Vocabulary
+from icalgebra.model.partial_pass import Branches, can_be_partial, partial_logits
 from icalgebra.model.transformer import Transformer
 
 if TYPE_CHECKING:
-    from jaxtyping import Bool, Float, Int, Integer
+    from jaxtyping import Float, Int, Integer
 
 # Tokens per pass, by device; other devices use the CPU's. On one CPU core the shipped model took 9 s for 64 sequences
 # of 200 facts in passes of 8, and 10.6 s and 0.8 GB more in a single pass; a GPU needs many sequences to be busy.
@@ -59,23 +60,29 @@ def variable_logits(
     tokens: Integer[np.ndarray, "n T"],
     places: slice = slice(-1, None),
     positions: Int[Tensor, " T"] | None = None,
-    mask: Bool[Tensor, "T T"] | None = None,
+    branches: Branches | None = None,
     batch_size: int | None = None,
     precision: Precision = "fp32",
 ) -> Float[np.ndarray, "n places N"]:
     """Logits of the variables, in fp32, at some places of every row; by default the last one.
 
-    positions, mask: as in the model's forward, for all rows. batch_size: rows per pass; by default what suits the
-    device.
+    positions: as in the model's forward, for all rows. branches: tokens behind a causal trunk, with a mask of their
+    own. batch_size: rows per pass; by default what suits the device.
     """
     n, length = tokens.shape
     n_variables, device = model.config.n_variables, model.unembedding.device
-    positions, mask = (None if given is None else given.to(device) for given in (positions, mask))
+    partial = precision == "fp32" and can_be_partial(model)
+    positions = None if positions is None else positions.to(device)
+    mask = None if branches is None or partial else branches.full_mask().to(device)
     logits = np.empty((n, len(range(length)[places]), n_variables), dtype=np.float32)
     for rows in chunks(n, batch_size or rows_per_pass(model, length)):
-        with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16"):
-            found = model(on_device(model, tokens[rows]), positions=positions, mask=mask)
-        logits[rows] = found[:, places, :n_variables].float().cpu().numpy()
+        inputs = on_device(model, tokens[rows])
+        if partial:
+            found = partial_logits(model, inputs, places, positions, branches)
+        else:
+            with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16"):
+                found = model(inputs, positions=positions, mask=mask)[:, places]
+        logits[rows] = found[..., :n_variables].float().cpu().numpy()
     return logits
 
 

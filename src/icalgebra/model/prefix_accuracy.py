@@ -19,6 +19,7 @@ from torch import Tensor
 from icalgebra.language.sequences import Sequences
 from icalgebra.language.vocabulary import EQUALS, FACT_LENGTH
 from icalgebra.model.accuracy import strictly_best
+from icalgebra.model.partial_pass import Branches
 from icalgebra.model.predict import variable_logits
 from icalgebra.model.transformer import Transformer
 
@@ -44,10 +45,10 @@ def asks_every(sequences: Sequences) -> bool:
 def logits_after_prefixes(model: Transformer, prompts: np.ndarray, facts: Sequence[int]) -> np.ndarray:
     """Logits of the variables for the last query as the k-th fact, [n, len(facts), N]; prompts [n, 5K−1], k <= K."""
     n_trunk = (max(facts) - 1) * FACT_LENGTH
-    positions, mask = _layout(n_trunk, facts)
+    positions, branches = _layout(n_trunk, facts)
     query = prompts[:, -BRANCH:]
     tokens = np.concatenate([prompts[:, :n_trunk], np.tile(query, (1, len(facts)))], axis=1)
-    return variable_logits(model, tokens, slice(n_trunk + EQUALS, None, BRANCH), positions, mask)
+    return variable_logits(model, tokens, slice(n_trunk + EQUALS, None, BRANCH), positions, branches)
 
 
 def logits_at_every_fact(model: Transformer, tokens: np.ndarray, slot: int = EQUALS) -> np.ndarray:
@@ -60,14 +61,12 @@ def logits_at_positions(model: Transformer, prompts: np.ndarray, positions: np.n
     return variable_logits(model, prompts, slice(-1, None), torch.from_numpy(positions))[:, 0]
 
 
-def _layout(n_trunk: int, facts: Sequence[int]) -> tuple[Tensor, Tensor]:
-    """Positions [T] and mask [T, T] of a trunk followed by one branch for each number of facts."""
+def _layout(n_trunk: int, facts: Sequence[int]) -> tuple[Tensor, Branches]:
+    """Positions [T] of a trunk followed by one branch for each number of facts, and what the branches attend to."""
     starts = (torch.tensor(facts) - 1).repeat_interleave(BRANCH) * FACT_LENGTH
     trunk = torch.arange(n_trunk)
     branch = torch.arange(len(facts)).repeat_interleave(BRANCH)
     within = torch.arange(BRANCH).repeat(len(facts))
-    mask = torch.zeros(n_trunk + len(branch), n_trunk + len(branch), dtype=torch.bool)
-    mask[:n_trunk, :n_trunk] = trunk <= trunk[:, None]
-    mask[n_trunk:, :n_trunk] = trunk < starts[:, None]
-    mask[n_trunk:, n_trunk:] = (branch == branch[:, None]) & (within <= within[:, None])
-    return torch.cat([trunk, starts + within]), mask
+    own = (branch == branch[:, None]) & (within <= within[:, None])
+    mask = torch.cat([trunk < starts[:, None], own], dim=1)
+    return torch.cat([trunk, starts + within]), Branches(n_trunk, mask)

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import signal
 import sys
-import threading
 from collections.abc import Iterator
-from multiprocessing import forkserver
 from multiprocessing.connection import wait
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
@@ -16,14 +12,14 @@ from pathlib import Path
 import torch
 
 from icalgebra.errors import InputError, reason
+from icalgebra.processes import PROCESSES, be_a_worker, start_server
 from icalgebra.sweep.manifest import Entry
 from icalgebra.sweep.task import run_entry
 
 LOG = "log.txt"
-# Forked from a server that has already imported everything and has not touched CUDA. torch imports its compiler with
-# the first optimiser, which takes as long as all other imports together.
-PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(["icalgebra.sweep.task", "torch._dynamo"])
+# The fork server has not touched CUDA. torch imports its compiler with the first optimiser, which takes as long as all
+# other imports together.
+PRELOADED = ("icalgebra.sweep.task", "torch._dynamo")
 
 
 class LocalWorkers:
@@ -38,7 +34,7 @@ class LocalWorkers:
     def start(self, entry: Entry, folder: Path) -> None:
         in_use = [device for _, _, device in self.running.values()]
         device = min(self.devices, key=in_use.count)
-        start_server()
+        start_server(PRELOADED)
         process = PROCESSES.Process(target=_work, args=(entry, folder, device, self.slots))
         process.start()
         self.running[process.sentinel] = process, entry, device
@@ -57,23 +53,8 @@ class LocalWorkers:
         self.running.clear()
 
 
-def start_server() -> None:
-    """Start the fork server unless it runs already. Ctrl-C reaches it too, and during its imports would print a
-    traceback: so it inherits SIG_IGN. Later it ignores the signal by itself."""
-    if threading.current_thread() is not threading.main_thread():
-        return forkserver.ensure_running()  # only the main thread may set signal handlers
-    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        forkserver.ensure_running()
-    finally:
-        signal.signal(signal.SIGINT, previous)
-
-
 def _work(entry: Entry, folder: Path, device: str | None, slots: int) -> None:
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C reaches every process of a terminal; the sweep stops its workers
-    threading.Thread(target=_exit_with_parent, daemon=True).start()
+    be_a_worker()
     _redirect_output(folder / LOG)
     # Workers that each use every core slow each other down.
     torch.set_num_threads(max(1, torch.get_num_threads() // slots))
@@ -84,14 +65,6 @@ def _work(entry: Entry, folder: Path, device: str | None, slots: int) -> None:
         if known is None:
             raise
         sys.exit(f"icalgebra: {known[0]}")
-
-
-def _exit_with_parent() -> None:
-    """A killed sweep cannot stop its workers, so each exits when its parent is gone."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
 
 
 def _redirect_output(path: Path) -> None:

@@ -79,7 +79,7 @@ def decide_by_facts(
     """
     world = world or World()
     check_groups(world)
-    facts = facts_of(world.vocabulary.rows(tokens)).astype(np.int64)
+    facts = np.ascontiguousarray(facts_of(world.vocabulary.rows(tokens)), dtype=np.int64)
     rungs, answers, depths = (np.empty((len(facts), facts.shape[1] - 1), dtype=np.int64) for _ in range(3))
     decide_prefixes(
         facts, queries == "every", world.reserved_id, orders_array(world), world.n_variables, RUNGS.index(highest),

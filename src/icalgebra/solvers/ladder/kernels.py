@@ -251,14 +251,15 @@ def decide_prefixes(facts, every, reserved, orders, n_variables, highest_rung, r
     state, case = make_state(n_variables), make_state(n_variables)
     log = np.empty((n_variables**3, 3), dtype=np.int64)
     for row in range(len(facts)):
-        for j in range(1, facts.shape[1]):
-            query = facts[row, j if every else facts.shape[1] - 1, :2]
-            if not every and j > 1 and repeats(facts[row], j - 1):
+        these = facts[row]
+        for j in range(1, len(these)):
+            query = these[j if every else len(these) - 1][:2]
+            if not every and j > 1 and repeats(these, j - 1):
                 rungs[row, j - 1], answers[row, j - 1] = rungs[row, j - 2], answers[row, j - 2]
                 depths[row, j - 1] = depths[row, j - 2]
             else:
                 rungs[row, j - 1], answers[row, j - 1], depths[row, j - 1] = decide(
-                    state, case, log, facts[row, :j], query, reserved, orders, 0, highest_rung
+                    state, case, log, these[:j], query, reserved, orders, 0, highest_rung
                 )
 
 

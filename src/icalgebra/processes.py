@@ -1,0 +1,42 @@
+"""Worker processes on this machine: forked from a server that has already imported what they need.
+
+Ctrl-C reaches every process of a terminal: the command hears it and stops its workers, which are deaf to it. A killed
+command cannot stop its workers, so each exits when its parent is gone.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Sequence
+from multiprocessing import forkserver
+
+PROCESSES = multiprocessing.get_context("forkserver")
+
+
+def start_server(preload: Sequence[str]) -> None:
+    """Start the fork server, with some modules imported, unless it runs already. Ctrl-C reaches it too, and during its
+    imports would print a traceback: so it inherits SIG_IGN. Later it ignores the signal by itself."""
+    PROCESSES.set_forkserver_preload(list(preload))
+    if threading.current_thread() is not threading.main_thread():
+        return forkserver.ensure_running()  # only the main thread may set signal handlers
+    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        forkserver.ensure_running()
+    finally:
+        signal.signal(signal.SIGINT, previous)
+
+
+def be_a_worker() -> None:
+    """Leave Ctrl-C to the command that started this process, and end with it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
+
+
+def _exit_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
