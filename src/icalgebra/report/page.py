@@ -106,7 +106,12 @@ class TrainedModel:
     n_heads: int
     d_model: int
     steps: int
+    schedule_steps: int  # more where the run ended before its learning-rate schedule
     optimiser: str
+
+    @property
+    def stopped_early(self) -> bool:
+        return self.schedule_steps > self.steps
 
     @property
     def of_papers_size(self) -> bool:
@@ -359,7 +364,7 @@ def trained_models(evidence: Evidence) -> list[TrainedModel]:
     return [
         TrainedModel(
             name, recipe["n_layers"], recipe["n_heads"], recipe["d_model"], recipe["steps"],
-            OPTIMISERS[recipe["optimiser"]],
+            recipe.get("schedule_steps") or recipe["steps"], OPTIMISERS[recipe["optimiser"]],
         )
         for name, recipe in recipes.items()
     ]  # fmt: skip
