@@ -51,11 +51,13 @@ def test_whether_the_effect_passes_through_later_layers(result: Result, direct: 
 
 
 @pytest.mark.parametrize(
-    "comma, answer, reads_comma", [(0.21, 0.1, True), (0.19, 0.1, False), (0.5, 0.6, False), (0.7, 0.6, True)]
-)
-def test_which_slot_is_read(result: Result, comma: float, answer: float, reads_comma: bool) -> None:
+    "comma, answer, reads_comma, reads_answer",
+    [(0.21, 0.1, True, False), (0.19, 0.1, False, False), (0.1, 0.19, False, False), (0.1, 0.21, False, True),
+     (0.5, 0.6, False, True), (0.7, 0.6, True, False)],
+)  # fmt: skip
+def test_which_slot_is_read(result: Result, comma: float, answer: float, reads_comma: bool, reads_answer: bool) -> None:
     reading = read_with(result, copy__slot__comma_behind=comma, copy__slot__answer=answer)
-    assert reading.reads_comma == reads_comma
+    assert (reading.reads_comma, reading.reads_answer) == (reads_comma, reads_answer)
 
 
 @pytest.mark.parametrize("attended, regardless", [(0.52, True), (0.505, False)])

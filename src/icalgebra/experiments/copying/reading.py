@@ -64,6 +64,7 @@ class Reading:
     self_mass: Number
     slot: dict[str, Number]
     reads_comma: bool
+    reads_answer: bool
     conflicting_right: Number
     conflicting_wrong: Number
     corrupted_right: Number
@@ -107,6 +108,7 @@ def read(values: Values) -> Reading:
         self_mass=values.number("variants.neither.mass.self"),
         slot={"answer": slot["answer"], "comma": slot["comma_behind"], "equals": slot["="]},
         reads_comma=slot["comma_behind"].value > max(READS_SLOT, slot["answer"].value),
+        reads_answer=slot["answer"].value > max(READS_SLOT, slot["comma_behind"].value),
         conflicting_right=values.number("variants.conflicting.correct"),
         conflicting_wrong=values.number("conflicting.predicts_wrong"),
         corrupted_right=values.number("variants.corrupted.correct"),
