@@ -134,3 +134,21 @@ def test_by_default_the_quick_tier_shares_the_cores_and_the_full_tier_does_not()
     assert Reproduce(tier="full")._workers() == 1
     assert Reproduce(tier="quick", device="cpu")._workers() == suitable_workers(torch.device("cpu"))
     assert Reproduce(tier="full", workers=3)._workers() == 3
+
+
+def test_evidence_is_the_same_in_every_process(environment: dict[str, str]) -> None:
+    """Texts have other hashes in other processes, and sets of them another order."""
+    code = (
+        "from icalgebra.data.distributions import sample\n"
+        "from icalgebra.experiments.reliance.evidence import evidence\n"
+        "for text in sample('associate_embedded', 40, 21, 0).texts():\n"
+        "    *facts, query = [fact.replace('=', '') for fact in text[1:].split(',')]\n"
+        "    print(evidence(facts, query[:2], query[2]))\n"
+    )
+    printed = {
+        subprocess.run([sys.executable, "-c", code], env=environment | {"PYTHONHASHSEED": seed}, capture_output=True,
+                       text=True, check=True).stdout
+        for seed in ("1", "2", "3")
+    }  # fmt: skip
+    assert len(printed) == 1
+    assert "associate" in printed.pop()

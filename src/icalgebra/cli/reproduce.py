@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +16,8 @@ from icalgebra.errors import InputError, warn
 from icalgebra.experiments import EXPERIMENTS, experiment
 from icalgebra.experiments.running import run_experiment
 from icalgebra.experiments.shared.loaded_model import LoadedModel, Runs, load_with_config
-from icalgebra.experiments.side_by_side import Job, LeftOut, n_cores, run_side_by_side, suitable_workers
-from icalgebra.results import Result, committed_results, write_result
+from icalgebra.experiments.side_by_side import Job, LeftOut, Outcomes, n_cores, run_side_by_side, suitable_workers
+from icalgebra.results import committed_results, write_result
 from icalgebra.train.distributed import choose_device
 
 EXPLORE = ".venv/bin/icalgebra explore"  # from the clone, where `make reproduce` has installed it
@@ -89,7 +89,7 @@ class Reproduce:
 
     def _one_by_one(
         self, names: Sequence[str], loaded: LoadedModel | None, runs: Runs, show: Callable[[str], None]
-    ) -> Iterator[tuple[str, Result | LeftOut]]:
+    ) -> Outcomes:
         for i, name in enumerate(names, start=1):
             entry = EXPERIMENTS[name]
             show(f"{i}/{len(names)} {name}: {entry.title} (about {entry.seconds:.0f} s)")
@@ -100,9 +100,7 @@ class Reproduce:
                     raise
                 yield name, LeftOut(str(error))
 
-    def _side_by_side(
-        self, names: Sequence[str], workers: int, show: Callable[[str], None]
-    ) -> Iterator[tuple[str, Result | LeftOut]]:
+    def _side_by_side(self, names: Sequence[str], workers: int, show: Callable[[str], None]) -> Outcomes:
         threads = max(1, n_cores() // workers)
         job = Job(self.tier, self.seed, self.model, str(choose_device(self.device)), threads)
         return run_side_by_side(names, job, workers, lambda running: show(", ".join(running)))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -39,7 +39,7 @@ from icalgebra.solvers import Queries, answer_sets, candidate_sets
 from icalgebra.solvers.ladder import decide_by_facts, decide_queries
 
 MOST_WORKERS = 4  # more would wait for the longest experiment
-WORKER_MEMORY = 2 << 30  # bytes; the largest experiments of the quick tier take 1.2 GB
+WORKER_MEMORY = 3 << 30  # bytes; a worker of the quick tier has held up to 1.9 GB
 THREAD_COUNTS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
@@ -82,9 +82,12 @@ class LeftOut:
     reason: str
 
 
+Outcomes = Generator[tuple[str, Result | LeftOut], None, None]
+
+
 def run_side_by_side(
     names: Sequence[str], job: Job, workers: int, running: Callable[[list[str]], None] = lambda names: None
-) -> Iterator[tuple[str, Result | LeftOut]]:
+) -> Outcomes:
     """Results by name, as they come. Whatever happens to an experiment or to its process, the others go on.
 
     running: is told what is under way whenever that changes. Closing the iterator ends the workers.

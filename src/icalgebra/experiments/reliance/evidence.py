@@ -53,8 +53,12 @@ def _break_triples(facts: Sequence[str], query: str, answer: str) -> tuple[int, 
         gone.add(Counter(fact for triple in triples for fact in triple).most_common(1)[0][0])
 
 
-def all_triples(facts: Sequence[str], query: str, answer: str) -> list[set[str]]:
-    """xg=f, gd=y, fd=answer; and dy=f, gd=x, gf=answer."""
+def all_triples(facts: Sequence[str], query: str, answer: str) -> list[tuple[str, ...]]:
+    """xg=f, gd=y, fd=answer; and dy=f, gd=x, gf=answer.
+
+    In the order of the context, and not as sets: among facts in equally many triples the first one found is taken
+    away, and a set of texts has another order in every process.
+    """
     x, y = query[0], query[1]
     known = {fact[:2]: fact for fact in facts}
     found = []
@@ -62,8 +66,8 @@ def all_triples(facts: Sequence[str], query: str, answer: str) -> list[set[str]]
         g, d = second[0], second[1]
         first = known.get(x + g) if second[2] == y else None
         third = known.get(first[2] + d) if first else None
-        found += [{first, second, third}] if first and third and third[2] == answer else []
+        found += [tuple(dict.fromkeys((first, second, third)))] if first and third and third[2] == answer else []
         first = known.get(d + y) if second[2] == x else None
         third = known.get(g + first[2]) if first else None
-        found += [{first, second, third}] if first and third and third[2] == answer else []
+        found += [tuple(dict.fromkeys((first, second, third)))] if first and third and third[2] == answer else []
     return found
