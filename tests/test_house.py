@@ -16,7 +16,7 @@ PACKAGE = ROOT / "src" / "icalgebra"
 
 # Layers, lowest first. Imports stay in their layer or go down.
 LAYERS = [
-    "errors records atomic_files compilation markup statistics randomness results claims verdicts",
+    "errors records atomic_files compilation processes markup statistics randomness results claims verdicts",
     "algebra",
     "language",
     "solvers",

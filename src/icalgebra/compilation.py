@@ -28,7 +28,9 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
     def compiled(function: Callable[..., Any]) -> Any:
         dispatcher = numba.njit(**options)(function)
-        as_given = dispatcher.get_call_template
+        as_given = getattr(dispatcher, "get_call_template", None)
+        if as_given is None:  # a plain function, where NUMBA_DISABLE_JIT is set
+            return dispatcher
 
         def for_any_number(given: Any, named: Any) -> Any:
             return as_given([types.unliteral(t) for t in given], {k: types.unliteral(t) for k, t in named.items()})

@@ -379,7 +379,7 @@ def test_a_claim_gives_its_reason_only_where_an_explained_verdict_differs(store:
     names = ("L2.with_identity", "L1.topk")
     judged = judge_all(store, tuple(claim(name) for name in names))
     assert [(row.claim.id, len(row.verdicts), row.gives_reason) for row in judged] == [
-        ("L2.with_identity", 2, True),
-        ("L1.topk", 2, False),
+        ("L2.with_identity", 3, True),
+        ("L1.topk", 3, False),
     ]
     assert [row.published for row in judged] == ["97.5\N{NO-BREAK SPACE}%", "100.0\N{NO-BREAK SPACE}%"]
