@@ -20,7 +20,7 @@ def run_experiment(
 ) -> Result:
     chosen = experiment(name)
     if not chosen.can_run:
-        raise InputError(f"{name} is not run by reproduce; icalgebra {name} writes its results")
+        raise InputError(f"{name} is not run by reproduce; another command writes its results")
     if chosen.about == "runs" and (runs is None or not runs.sources):
         raise InputError(f"{name} reads finished training runs: give --runs RUN … (dynamics) or --runs SWEEP")
     begin = perf_counter()
