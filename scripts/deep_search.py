@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import fcntl
+import gc
 import subprocess
 import sys
 import time
@@ -50,11 +51,12 @@ from icalgebra.train.speedrun import flops_before
 
 FACTS = (10, 20, 30, 50, 100, 200)  # at which hold-out accuracy is shown, the query included
 ASSOCIATE_AT = (50, 100)  # besides the longest
-POINTS = {"search": 8, "depths": 3, "winner": 14}  # evaluations, log-spaced in seconds from a tenth of the time on
+POINTS = {"search": 6, "depths": 3, "winner": 14}  # evaluations, log-spaced in seconds from a tenth of the time on
 TIMED_STEPS = 20
 LATE = 1.15  # a run that takes so much longer than planned is stopped
 TIE = 0.005  # variants whose shares differ by less are as good; the one with the fewest parameters is chosen
-SKILLS_PART = 4  # the last evaluation of a short run asks the mechanisms' sequences for a quarter of n_last
+# Seven kinds of sequences for the mechanisms cost more than the hold-out ones: fewer of each, n divided by this.
+SKILLS_PART = {False: 2, True: 4}  # on the way, and in the last evaluation of a short run
 REHEARSAL = {"structures": ("C3", "C4"), "n_variables": 6, "n_heads": 2, "d_model": 16, "batch_size": 4, "warmup": 4}
 REHEARSED_FACTS = 16
 
@@ -134,8 +136,9 @@ class Watch:
 
     def _evaluate(self, model: Transformer, step: int, at: float, last: bool) -> None:
         sizes = self.job.given
-        n_skills = sizes.n_last if self.job.stage == "winner" else max(2, sizes.n_last // SKILLS_PART)
-        found = self.evaluation(model, *((sizes.n_last, n_skills) if last else (sizes.n, sizes.n)))
+        n = sizes.n_last if last else sizes.n
+        whole = last and self.job.stage == "winner"
+        found = self.evaluation(model, n, n if whole else max(2, n // SKILLS_PART[last]))
         rate = flops_before(self.config, step) / max(at, 1e-9) / 1e12
         own = self.job.record
         own["points"].append({"seconds": round(at, 3), "step": step, **found})
@@ -286,6 +289,9 @@ def step_milliseconds(config: TrainConfig, facts: int, n_steps: int, device: str
             marks.append((record["step"], record["clock"]["training_seconds"]))
 
     train(only, device=device, callback=mark)
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()  # graphs of a run that has ended keep their memory until then
     blocks = [1000 * (t1 - t0) / (s1 - s0) for (s0, t0), (s1, t1) in pairwise(marks)]
     return float(np.median(blocks))
 

@@ -41,10 +41,19 @@ VARIANTS = {
             "loop4x3", "Four blocks run three times: is depth what matters, or weights? It can be shipped.",
             {"n_loops": 3},
         ),
-        Variant("once", "Half of the rows show each fact once: better association and few facts?", {"once_share": 0.5}),
         Variant(
             "short", "Most of the distance to the ceiling is below 30 facts: train there more.",
             {"lengths": ((25, 0.4), (60, 0.3), (200, 0.3))},
+        ),
+        Variant("once", "Half of the rows show each fact once: better association and few facts?", {"once_share": 0.5}),
+        Variant(
+            "short_once", "Shorter lengths and facts shown once, together: do they add up?",
+            {"lengths": ((25, 0.4), (60, 0.3), (200, 0.3)), "once_share": 0.5},
+        ),
+        Variant("half_batch", "Half the tokens per step, so almost twice the steps.", {"batch_size": 32}),
+        Variant(
+            "deep16", "Sixteen layers of 320: does still more depth help?",
+            {"n_layers": 16, "d_model": 320, "n_heads": 5},
         ),
         Variant(
             "loop6x3", "Six narrower blocks run three times: 18 layers in weights that can be shipped.",
@@ -54,11 +63,6 @@ VARIANTS = {
             "wide8", "Eight layers of 512: is width worth as much as depth?",
             {"n_layers": 8, "d_model": 512, "n_heads": 8},
         ),
-        Variant(
-            "deep16", "Sixteen layers of 320: does still more depth help?",
-            {"n_layers": 16, "d_model": 320, "n_heads": 5},
-        ),
-        Variant("half_batch", "Half the tokens per step, so almost twice the steps.", {"batch_size": 32}),
         Variant("muon_low", "A lower rate for Muon: .02 was tuned on four layers.", {"muon_lr": 0.012}),
         Variant(
             "narrow10", "Ten layers of 256 without loops: the deepest that can be shipped so.",
