@@ -54,6 +54,7 @@ ASSOCIATE_AT = (50, 100)  # besides the longest
 POINTS = {"search": 6, "depths": 3, "winner": 14}  # evaluations, log-spaced in seconds from a tenth of the time on
 TIMED_STEPS = 20
 LATE = 1.15  # a run that takes so much longer than planned is stopped
+TRAINS = 0.85  # of a winner's time; the rest is evaluation and saving
 TIE = 0.005  # variants whose shares differ by less are as good; the one with the fewest parameters is chosen
 # Seven kinds of sequences for the mechanisms cost more than the hold-out ones: fewer of each, n divided by this.
 SKILLS_PART = {False: 2, True: 4}  # on the way, and in the last evaluation of a short run
@@ -204,6 +205,7 @@ class Job:
                 facts: step_milliseconds(config, facts, TIMED_STEPS, self.given.device) for facts in lengths_of(config)
             }
             each = sum(share * taken[facts] for facts, share in lengths_of(config).items())
+            seconds = self._shortened(seconds)
             steps = self.given.depth_steps if seconds is None else max(2, round(1000 * seconds / each))
             config = config.with_changes(steps=steps, warmup=min(config.warmup, steps // 4))
             self._begin(config, evaluation, each, {str(facts): round(ms, 3) for facts, ms in taken.items()})
@@ -212,6 +214,12 @@ class Job:
             self.save()
         if self.stage == "depths":
             self._ask_reasoning(config, model)
+
+    def _shortened(self, seconds: float | None) -> float | None:
+        """The winner ends in time even if all before it took longer than planned."""
+        if seconds is None or self.stage != "winner":
+            return seconds
+        return max(1.0, min(seconds, TRAINS * (self.given.until - time.time())))
 
     def _begin(self, config: TrainConfig, evaluation: Evaluation, each: float, by_length: dict[str, float]) -> None:
         kept = self.record if self.stage == "winner" and (self.given.run / "config.json").exists() else {}
@@ -289,9 +297,9 @@ def step_milliseconds(config: TrainConfig, facts: int, n_steps: int, device: str
             marks.append((record["step"], record["clock"]["training_seconds"]))
 
     train(only, device=device, callback=mark)
-    gc.collect()
     if torch.cuda.is_available():
-        torch.cuda.empty_cache()  # graphs of a run that has ended keep their memory until then
+        gc.collect()  # graphs of a run that has ended keep their memory until then
+        torch.cuda.empty_cache()
     blocks = [1000 * (t1 - t0) / (s1 - s0) for (s0, t0), (s1, t1) in pairwise(marks)]
     return float(np.median(blocks))
 
@@ -353,7 +361,6 @@ def choose(given: argparse.Namespace) -> str:
 def supervise(given: argparse.Namespace) -> bool:
     """Start the jobs in their order, a few at a time; whether all stages have what they need."""
     begun = time.time()
-    given.until = begun + given.limit
     wanted = {"search": given.only or list(VARIANTS), "depths": list(DEPTHS), "winner": [given.winner]}
     pending = [f"{stage}/{name}" for stage in given.stages for name in wanted[stage]]
     started: list[str] = []
@@ -369,8 +376,9 @@ def supervise(given: argparse.Namespace) -> bool:
                 key = f"winner/{choose(given)}"
             pending.pop(0)
             job = Job(key, given)
-            if not job.finished and (job.stage != "search" or time.time() < given.until):
+            if not job.finished and (job.stage != "search" or time.time() < begun + given.limit):
                 print(f"{key} begins at {time.time() - begun:.0f} s", flush=True)
+                given.until = begun + (given.end if job.stage == "winner" else given.limit)
                 alive[key] = spawn(key, given)
                 started.append(key)
         time.sleep(0.1)
@@ -419,6 +427,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--depth-steps", type=int, default=2000)
     parser.add_argument("--winner", default="auto", help="a variant; auto: the best of the search")
     parser.add_argument("--winner-seconds", type=float, default=560)
+    parser.add_argument(
+        "--end", type=float, default=float("inf"), help="seconds after which the winner is to be trained"
+    )
     parser.add_argument("--run", type=Path, default=Path("runs/deep"), help="the winner's run folder")
     parser.add_argument("--n", type=int, default=200, help="sequences per evaluation on the way")
     parser.add_argument("--n-last", type=int, default=2000, help="sequences of the last evaluation")

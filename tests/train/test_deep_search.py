@@ -56,9 +56,10 @@ def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 @pytest.fixture
 def call(script: ModuleType, tmp_path: Path) -> Callable[..., int]:
     def run(*arguments: str) -> int:
-        sizes = ["--seconds", "0.4", "--winner-seconds", "0.8", "--depth-steps", "12", "--n", "4", "--n-last", "8"]
+        sizes = {"--seconds": "0.4", "--winner-seconds": "0.8", "--depth-steps": "12", "--n": "4", "--n-last": "8"}
+        given = [text for name, size in sizes.items() if name not in arguments for text in (name, size)]
         where = ["--run", str(tmp_path / "runs/deep"), "--device", "cpu", "--rehearse"]
-        return script.main([str(tmp_path / "out"), *arguments, *sizes, *where])
+        return script.main([str(tmp_path / "out"), *arguments, *given, *where])
 
     return run
 
@@ -172,6 +173,11 @@ def test_depths_leave_results_about_reasoning(
 def test_no_variant_begins_after_the_limit(call: Callable[..., int], tmp_path: Path) -> None:
     assert call("search", "--limit", "0") == 0
     assert not (tmp_path / "out/jobs").exists()
+
+
+def test_a_late_winner_is_planned_shorter(call: Callable[..., int], tmp_path: Path) -> None:
+    assert call("winner", "--winner", "layers4", "--winner-seconds", "1000", "--end", "2") == 0
+    assert job(tmp_path, "winner-layers4")["points"][-1]["seconds"] < 10
 
 
 def test_ties_go_to_the_fewest_parameters(script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
