@@ -12,7 +12,7 @@ from icalgebra.experiments import EXPERIMENTS, read_checked
 from icalgebra.experiments.price.figures import FIGURES
 from icalgebra.experiments.price.reading import Reading, read
 from icalgebra.experiments.running import run_experiment
-from icalgebra.experiments.shared.readings import Values
+from icalgebra.experiments.shared.readings import ABSENT, Values
 from icalgebra.language.world import World
 from icalgebra.report.page import build_report
 from icalgebra.results import NotMeasuredError, Result, write_result
@@ -106,6 +106,7 @@ def test_the_section_reads_well_either_way(tmp_path: Path, undrawn: None) -> Non
     assert "The goal of 98\N{NO-BREAK SPACE}% is reached." in html
     assert "looped, long run" in html
     assert "Failed: out of memory" in html
+    assert ABSENT not in html
     html = section(tmp_path / "without", MIXED)
     assert "96\N{NO-BREAK SPACE}% is reached, the goal of 98\N{NO-BREAK SPACE}% is not." in html
     assert html.count("not reached") == 2
