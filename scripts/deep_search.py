@@ -360,7 +360,7 @@ def choose(given: argparse.Namespace) -> str:
 
 def supervise(given: argparse.Namespace) -> bool:
     """Start the jobs in their order, a few at a time; whether all stages have what they need."""
-    begun = time.time()
+    begun = first_call(given.out)
     wanted = {"search": given.only or list(VARIANTS), "depths": list(DEPTHS), "winner": [given.winner]}
     pending = [f"{stage}/{name}" for stage in given.stages for name in wanted[stage]]
     started: list[str] = []
@@ -370,9 +370,10 @@ def supervise(given: argparse.Namespace) -> bool:
             note_end(Job(key, given), alive.pop(key).returncode)
         while pending and len(alive) <= given.ahead:
             key = pending[0]
+            training = [other for other in alive if not Job(other, given).record.get("done")]
+            if key.startswith("winner/") and (len(training) > 1 or any(one.startswith("search/") for one in training)):
+                break  # it compiles while the last job before it trains
             if key == "winner/auto":
-                if any(other.startswith("search/") for other in alive):
-                    break
                 key = f"winner/{choose(given)}"
             pending.pop(0)
             job = Job(key, given)
@@ -385,6 +386,14 @@ def supervise(given: argparse.Namespace) -> bool:
     unfinished = [key for key in started if not Job(key, given).finished and not key.startswith("search/")]
     print(f"{time.time() - begun:.0f} s in all" + (f"; unfinished: {', '.join(unfinished)}" if unfinished else ""))
     return not unfinished
+
+
+def first_call(out: Path) -> float:
+    """When the first call with this folder began: limits hold for a call and those that continue it."""
+    path = out / "begun.json"
+    if not path.exists():
+        write_json(path, {"seconds": time.time()})
+    return read_json(path)["seconds"]
 
 
 def spawn(key: str, given: argparse.Namespace) -> subprocess.Popen[bytes]:
@@ -421,14 +430,17 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("stages", nargs="*", help="of search, depths, winner, in this order")
     parser.add_argument("--seconds", type=float, default=55, help="of training for each variant of the search")
     parser.add_argument(
-        "--limit", type=float, default=float("inf"), help="no variant begins to train after so many seconds"
+        "--limit",
+        type=float,
+        default=float("inf"),
+        help="no variant begins to train so many seconds after the first call",
     )
     parser.add_argument("--only", nargs="*", help="variants of the search; by default all, in the table's order")
     parser.add_argument("--depth-steps", type=int, default=2000)
     parser.add_argument("--winner", default="auto", help="a variant; auto: the best of the search")
     parser.add_argument("--winner-seconds", type=float, default=560)
     parser.add_argument(
-        "--end", type=float, default=float("inf"), help="seconds after which the winner is to be trained"
+        "--end", type=float, default=float("inf"), help="the winner is trained so many seconds after the first call"
     )
     parser.add_argument("--run", type=Path, default=Path("runs/deep"), help="the winner's run folder")
     parser.add_argument("--n", type=int, default=200, help="sequences per evaluation on the way")
