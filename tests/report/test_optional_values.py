@@ -27,7 +27,9 @@ SWEEPS = ("architecture", "mixing")  # whose keys are names of runs: a run that 
 @pytest.mark.parametrize("name", [name for name in EXPERIMENTS if name not in SWEEPS])
 def test_optional_values_are_in_some_committed_result(name: str) -> None:
     results = [read_checked(path) for path in RESULTS.rglob(f"{name}.json")]
-    assert results
+    assert results or not EXPERIMENTS[name].can_run, "another command writes it, perhaps not yet"
+    if not results:
+        return
     held = set().union(*(names_held(result) for result in results))
     for result in results:
         values = Values(result)

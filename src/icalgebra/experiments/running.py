@@ -27,7 +27,7 @@ def run_experiment(
     """changes: other settings than the tier's; the caller then states the command that makes such a result."""
     chosen = experiment(name)
     if not chosen.can_run:
-        raise InputError(f"{name} is not run by reproduce; icalgebra {name} writes its results")
+        raise InputError(f"{name} is not run by reproduce; another command writes its results")
     if chosen.about == "runs" and (runs is None or not runs.sources):
         raise InputError(f"{name} reads finished training runs: give --runs RUN … (dynamics) or --runs SWEEP")
     begin = perf_counter()
