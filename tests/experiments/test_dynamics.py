@@ -168,7 +168,7 @@ def test_the_page_has_words_for_whatever_comes(tmp_path: Path, result: Result) -
     nothing = judged(known_history(dict.fromkeys(ONSETS, 10**6)))
     nothing = Result(**{**vars(nothing), "values": {k: v for k, v in nothing.values.items() if "floor" not in k}})
     for found, n_figures, said in (
-        (result, 3, "takes that role on at step|No head's effect"),
+        (result, 3, "takes that role on at step|no head's effect"),
         (nothing, 2, "not by the end<"),
     ):
         out = tmp_path / found.model
