@@ -24,16 +24,17 @@ def seconds(client: httpx.Client, part: str, text: str) -> float:
     return time.monotonic() - begun
 
 
-def first_page(process: subprocess.Popen[str], begun: float) -> tuple[str, float]:
-    """The address, and the time until the page's first sequence is answered."""
+def first_page(process: subprocess.Popen[str], begun: float) -> tuple[str, float, float]:
+    """The address, the time until the page is there, and until its first sequence is answered."""
     assert process.stdout is not None
     found = re.search(r"http://\S+", process.stdout.readline())
     assert found is not None
     with httpx.Client(base_url=found[0], timeout=300) as client:
         client.get("/").raise_for_status()
+        shown = time.monotonic() - begun
         client.get("/api/start").raise_for_status()
         seconds(client, "sequence", ",pf=p,ee=n,pf=p,ae=f,pp=e,pn=f,pe=")
-    return found[0], time.monotonic() - begun
+    return found[0], shown, time.monotonic() - begun
 
 
 def report(client: httpx.Client, n_facts: int, repetitions: int) -> None:
@@ -55,8 +56,8 @@ def main(repetitions: int = 20) -> None:
         begun = time.monotonic()
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         try:
-            address, elapsed = first_page(process, begun)
-            print(f"first page after {elapsed:.2f} s")
+            address, shown, answered = first_page(process, begun)
+            print(f"first page after {shown:.2f} s, its first answers after {answered:.2f} s")
             if attempt == 2:
                 with httpx.Client(base_url=address, timeout=300) as client:
                     for n_facts in (50, 200):
