@@ -6,7 +6,6 @@ Each variant is a line of the table below. Results are saved after each, so an i
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 
 import torch
@@ -14,7 +13,7 @@ import torch
 from icalgebra.atomic_files import write_json
 from icalgebra.train import preset
 from icalgebra.train.loop import train
-from icalgebra.train.speedrun import flops_before, fresh_accuracy, matrix_rate, warm_up
+from icalgebra.train.speedrun import flops_before, fresh_accuracy, matrix_rate, quality_of, warm_up
 
 QUIET = {"eval_every": 0, "eval_n": 64, "eval_facts": (), "log_every": 10}
 WATCH = {"eval_every": 400, "eval_n": 256, "eval_facts": (50,), "log_every": 50}
@@ -53,15 +52,14 @@ VARIANTS = {
 def run(name: str) -> dict:
     base, changes = VARIANTS[name]
     config = preset(base).with_changes(**changes)
-    begun = time.perf_counter()
-    warm_up(config, None)
-    warm = time.perf_counter() - begun
+    warm = warm_up(config, None)
     curve: list[dict] = []
     result = train(config, callback=lambda record, model: curve.append(record))
     evaluations = [r for r in curve if r["kind"] == "evaluation"]
     flops = flops_before(config, result.step)
     return {
-        "warm_up": warm,
+        "warm_up": warm.seconds,
+        "to_first_step": warm.to_first_step,
         "ms_a_step": 1000 * result.training_seconds / result.step,
         "tflops": flops / result.training_seconds / 1e12,
         "curve": [
@@ -74,6 +72,7 @@ def run(name: str) -> dict:
         ],
         "loss": [r["loss"] for r in curve if r["kind"] == "train"][-1],
         "holdout_on_5000": fresh_accuracy(result.model, config, 5000).to_dict(),
+        **{name: found.to_dict() for name, found in quality_of(result.model, config, 500).items()},
     }
 
 

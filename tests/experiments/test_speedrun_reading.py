@@ -55,3 +55,12 @@ def test_only_steps_of_the_same_work_are_compared_with_the_released_code(field: 
 
 def test_eight_bits_are_named_where_they_are_used() -> None:
     assert (reading(FAST).float8, reading(SPRINT).float8) == (True, False)
+
+
+def test_what_was_measured_beside_the_time_is_shown_where_it_was_measured() -> None:
+    (earlier, *_), accuracy = reading(SPRINT).runs, SPRINT.details["runs"][0]["accuracy"]
+    assert (earlier.associate, earlier.share_of_ceiling, reading(SPRINT).seconds_to_first_step) == ("", "", None)
+    run = SPRINT.details["runs"][0] | {"quality": {"share_of_ceiling": accuracy}}
+    found = reading(replace(SPRINT, details=SPRINT.details | {"runs": [run], "seconds_to_first_step": 23.45}))
+    assert (found.runs[0].associate, found.runs[0].share_of_ceiling) == ("", "99.2 % [98.9, 99.4]")
+    assert found.seconds_to_first_step == "23.4"

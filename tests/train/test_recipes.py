@@ -1,8 +1,10 @@
 """What makes training fast changes nothing it should not: batched Muon, short sequences, GELU, 8 bits; speedruns."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -11,10 +13,14 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from icalgebra.cli.main import main
+from icalgebra.data.distributions import sample
 from icalgebra.errors import InputError
+from icalgebra.model.accuracy import strictly_best
 from icalgebra.model.checkpoints import load_model
+from icalgebra.model.predict import as_predictor
 from icalgebra.model.transformer import QuickGelu, Transformer, gelu
-from icalgebra.results import Result, read_result
+from icalgebra.oracle import posterior
+from icalgebra.results import Result, read_result, write_result
 from icalgebra.train import TrainConfig, preset, presets, train
 from icalgebra.train import speedrun as speedruns
 from icalgebra.train.data import training_rows
@@ -195,6 +201,22 @@ def test_a_speedrun_stops_where_it_passes(blink: TrainConfig, monkeypatch: pytes
     assert (failed.passed, failed.steps) == (False, 6)
     assert failed.tokens == 6 * 4 * 8 * 5
     assert failed.milliseconds_a_step == pytest.approx(1000 * failed.training_seconds / 6)
+    assert set(passed.quality) == set(failed.quality) == {"share_of_ceiling", "associate"}
+
+
+def test_the_share_of_the_ceiling_is_what_separate_passes_and_posteriors_give(blink: TrainConfig) -> None:
+    torch.manual_seed(3)
+    model = Transformer(blink.model)
+    holdout = sample("holdout", 30, blink.n_facts, blink.seed, blink.world, stream="speedrun/auc")
+    prompts, predictor = holdout.prompts, as_predictor(model)
+    hit, best = 0.0, 0.0
+    for k in range(2, blink.n_facts + 1):
+        shorter = np.concatenate([prompts[:, : 5 * (k - 1)], prompts[:, -4:]], axis=1)
+        hit += strictly_best(predictor(shorter), holdout.answers).mean()
+        best += posterior(shorter, blink.world, "holdout").max(axis=1).mean()
+    share = speedruns.quality_of(model, blink, 30)["share_of_ceiling"]
+    assert 0 < hit < best
+    assert share.value == pytest.approx(hit / best)
 
 
 def test_a_kept_run_continues_to_its_end(blink: TrainConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,6 +267,7 @@ def test_the_command_writes_its_result_after_every_seed(
         return read_result(tmp_path / "full" / "blink" / "speedrun.json")
 
     one = run(1)
+    assert one.details["seconds_to_first_step"] > 0.1, "the imports of this process count"
     capsys.readouterr()
     two = run(2)
     assert [run["seed"] for run in two.details["runs"]] == [0, 1]
@@ -274,3 +297,21 @@ def test_a_terminal_of_80_columns_holds_the_table(
         assert f"[{low}, {high}]" in shown
     kept = (tmp_path / "full" / "sprint" / "speedrun.json").read_bytes()
     assert kept == committed.read_bytes(), "nothing was run, so nothing is written"
+
+
+def test_what_was_measured_beside_the_time_is_shown_below_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    committed = read_result(Path(__file__).parents[2] / "results" / "full" / "sprint" / "speedrun.json")
+    runs = [run | {"quality": {"associate": committed.details["runs"][i]["accuracy"]}}
+            for i, run in enumerate(committed.details["runs"])]  # fmt: skip
+    details = committed.details | {"runs": runs, "seconds_to_first_step": 23.45}
+    write_result(tmp_path, replace(committed, details=details))
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit) as exit_:
+        main(["speedrun", "sprint", "--timed-steps", "200", "--out", str(tmp_path)])
+    assert not exit_.value.code
+    shown = capsys.readouterr().out
+    assert "first step 23.4 s after the command" in shown
+    assert "associate, %, by seed: 99.2, 99.0, 99.1" in shown
+    assert "ceiling" not in shown, "what was not measured has no line"

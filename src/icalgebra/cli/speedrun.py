@@ -19,7 +19,10 @@ from icalgebra.statistics import mean
 from icalgebra.train import TrainConfig, preset
 from icalgebra.train.distributed import choose_device, device_name
 from icalgebra.train.presets import PRESETS
-from icalgebra.train.speedrun import BLOCK, speedrun, time_steps, warm_up
+from icalgebra.train.speedrun import BLOCK, WarmUp, speedrun, time_steps, warm_up
+
+# What is shown below the times, with its words.
+QUALITY = {"associate": "associate, %", "share_of_ceiling": "share of the ceiling's hold-out AUC, %"}
 
 
 @dataclass(frozen=True)
@@ -58,10 +61,11 @@ class SpeedrunCommand:
         done = [run["seed"] for run in result.details["runs"]] if result else []
         left = [seed for seed in range(self.seed, self.seed + self.seeds) if seed not in done]
         check_time_without_gpu([config] * len(left), self.device, f"a speedrun of {self.preset}")
-        warm_up_seconds = warm_up(config, self.device) if left or not result else 0.0
-        if not result:
-            result = self._result(warm_up_seconds, time_steps(config, self.timed_steps, self.device))
+        warm = warm_up(config, self.device) if left or not result else None
+        if warm and not result:
+            result = self._result(warm, time_steps(config, self.timed_steps, self.device))
             self._write(result)
+        assert result is not None
         for seed in left:
             keep = self.keep / f"{self.preset}-seed{seed}" if self.keep else None
             run = speedrun(config.with_changes(seed=seed), self.target, self.n, self.device, keep, progress=True)
@@ -108,9 +112,11 @@ class SpeedrunCommand:
         length = f" --steps {self.steps}" if self.steps else ""
         return f"icalgebra speedrun {self.preset} --seeds {self.seeds} --seed {self.seed}{length}"
 
-    def _result(self, warm_up_seconds: float, milliseconds: np.ndarray) -> Result:
+    def _result(self, warm: WarmUp, milliseconds: np.ndarray) -> Result:
         device = device_name(choose_device(self.device))
-        details = {"device": device, "warm_up_seconds": warm_up_seconds, "runs": []}
+        details = {
+            "device": device, "warm_up_seconds": warm.seconds, "seconds_to_first_step": warm.to_first_step, "runs": [],
+        }  # fmt: skip
         values = {
             "milliseconds_a_step": mean(milliseconds),
             "times_released": mean(1000 * released.STEP_SECONDS / milliseconds),
@@ -126,7 +132,8 @@ class SpeedrunCommand:
 
     def _show(self, result: Result) -> None:
         step_ms = result.values["milliseconds_a_step"].value
-        table = Table(title=f"{self.preset} to {self.target:.0%} hold-out accuracy; {step_ms:.1f} ms per step")
+        title = f"{self.preset} to {self.target:.0%} hold-out accuracy; {step_ms:.1f} ms per step"
+        table = Table(title=title, caption="\n".join(_beside(result)), caption_justify="left")
         # Headings in two lines, so that the table fits into 80 columns.
         times_and_rate = ("training\ns", "in all\ns", "TFLOP/s\n(of chip)")
         for heading in ("seed", "passed", "hold-out, %", "steps", *times_and_rate):
@@ -138,3 +145,13 @@ class SpeedrunCommand:
             rate = f"{run['flops_a_second'] / 1e12:.3g}{share}"
             table.add_row(str(run["seed"]), "yes" if run["passed"] else "no", accuracy, str(run["steps"]), *times, rate)
         console().print(table)
+
+
+def _beside(result: Result) -> list[str]:
+    """Lines below the table. Results from before something was measured have no line for it."""
+    first = result.details.get("seconds_to_first_step")
+    lines = [f"first step {first:.1f} s after the command, compilation included"] if first else []
+    for name, words in QUALITY.items():
+        found = [run["quality"][name]["value"] for run in result.details["runs"] if name in run.get("quality", {})]
+        lines += [f"{words}, by seed: {', '.join(f'{100 * value:.1f}' for value in found)}"] if found else []
+    return lines

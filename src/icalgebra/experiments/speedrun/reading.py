@@ -26,6 +26,8 @@ class Run:
     seconds_in_all: str
     tflops_per_second: str
     share_of_chip: str  # empty where the chip's rate was not measured
+    associate: str  # this and the next in per cent; empty in results from before they were measured
+    share_of_ceiling: str
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,7 @@ class Reading:
     times_faster_than_released: Number | None  # None for another architecture or batch: their steps do not compare
     target: Stated
     n: int
+    seconds_to_first_step: str | None  # from the command on, all compilation included
     float8: bool
     transcribed: str | None  # how the numbers came into the file, where it was not written by the command
     runs: list[Run]
@@ -63,6 +66,7 @@ def read(values: Values) -> Reading:
         times_faster_than_released=values.number("times_released", "") if same_work else None,
         target=Stated(round(100 * values.config["target"]), "%"),
         n=values.config["n"],
+        seconds_to_first_step=f"{first:.1f}" if (first := values.result.details.get("seconds_to_first_step")) else None,
         float8=training.get("float8", False),  # results from before the option have no such field
         transcribed=values.result.details.get("transcribed"),
         runs=[_run(run) for run in values.detail("runs")],
@@ -70,15 +74,22 @@ def read(values: Values) -> Reading:
 
 
 def _run(run: dict[str, Any]) -> Run:
-    value, low, high = (100 * run["accuracy"][key] for key in ("value", "low", "high"))
+    quality = run.get("quality", {})
     return Run(
         seed=run["seed"],
         passed=run["passed"],
-        accuracy=f"{value:.2f} % [{low:.2f}, {high:.2f}]",
+        accuracy=_percent(run["accuracy"], 2),
         steps=run["steps"],
         million_tokens=f"{run['tokens'] / 1e6:.0f}",
         training_seconds=f"{run['training_seconds']:.1f}",
         seconds_in_all=f"{run['seconds_in_all']:.1f}",
         tflops_per_second=f"{run['flops_a_second'] / 1e12:.0f}",
         share_of_chip=f"{100 * run['share_of_chip']:.0f} %" if run["share_of_chip"] else "",
+        associate=_percent(quality["associate"]) if "associate" in quality else "",
+        share_of_ceiling=_percent(quality["share_of_ceiling"]) if "share_of_ceiling" in quality else "",
     )
+
+
+def _percent(estimate: dict[str, float], digits: int = 1) -> str:
+    value, low, high = (f"{100 * estimate[key]:.{digits}f}" for key in ("value", "low", "high"))
+    return f"{value} % [{low}, {high}]"

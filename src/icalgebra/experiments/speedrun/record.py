@@ -31,10 +31,12 @@ class Run(TypedDict, total=False):
     seconds_in_all: float
     flops_a_second: float
     share_of_chip: float | None
+    quality: dict[str, Accuracy]
 
 
 class Details(TypedDict, total=False):
     device: str
     transcribed: str
     warm_up_seconds: float | None
+    seconds_to_first_step: float
     runs: list[Run]
