@@ -55,6 +55,7 @@ class Reading:
     flipped_head: str
     flipped_effect: Number
     flipped_of_head: Number
+    same_on_flipped: bool  # a chosen copying head leads on flipped queries, too
     another_decides: bool  # the copying head points at the reverse fact, another leads on flipped queries
     n_variants: int
     exact_mass: Number
@@ -99,6 +100,7 @@ def read(values: Values) -> Reading:
         flipped_head=leading["flipped"],
         flipped_effect=values.number("aie.flipped.first", ""),
         flipped_of_head=values.number("aie.flipped.copying_head", ""),
+        same_on_flipped="chosen_by" in values.config and leading["flipped"] == head,
         another_decides=leading["flipped"] != head and commutative.value > ATTENDS,
         n_variants=values.number("variants.exact.correct").n,
         exact_mass=values.number("variants.exact.mass.same_pair"),

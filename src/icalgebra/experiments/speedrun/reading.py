@@ -42,6 +42,8 @@ class Reading:
     target: Stated
     n: int
     float8: bool
+    products: str  # the precision of matrix products
+    as_released: bool  # fp32 products, the released architecture and batch
     transcribed: str | None  # how the numbers came into the file, where it was not written by the command
     runs: list[Run]
 
@@ -64,6 +66,8 @@ def read(values: Values) -> Reading:
         target=Stated(round(100 * values.config["target"]), "%"),
         n=values.config["n"],
         float8=training.get("float8", False),  # results from before the option have no such field
+        products=training["precision"] + (", partly 8 bits" if training.get("float8") else ""),
+        as_released=same_work and training["precision"] == "fp32",
         transcribed=values.result.details.get("transcribed"),
         runs=[_run(run) for run in values.detail("runs")],
     )
