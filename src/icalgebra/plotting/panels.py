@@ -22,11 +22,11 @@ def head_map(
     title: str,
     colour: str = "Greens",
     top: float = 1.0,
-    size: float = 6.5,
+    size: float = 7.5,
 ) -> None:
-    """Layers in rows, heads in columns; every cell shows its number."""
+    """Layers in rows, heads in columns; every cell shows its number in hundredths, which leaves room for large type."""
     layers, heads = ([str(i) for i in range(len(items))] for items in (table, table[0]))
-    number_map(panel, table, layers, heads, colour, top, size=size)
+    number_map(panel, table, layers, heads, colour, top, factor=100, digits=0, size=size)
     titled(panel, title)
     panel.set_xlabel("head")
     panel.set_ylabel("layer")

@@ -11,6 +11,7 @@ from icalgebra.plotting.panels import number_map, titled
 from icalgebra.results import Result
 
 KINDS = {"closure": COLOURS["copy"], "cancellation": COLOURS["cancel"]}
+HATCHES = {"closure": "", "cancellation": "////"}  # so that nobody depends on green and red
 SHADES = {"closure": "Greens", "cancellation": "Reds"}
 FLAGS = {
     "no_identity": ("without identity facts", COLOURS["associate"]),
@@ -92,7 +93,7 @@ def _bars(panel: Any, result: Result, keys: list[str], place: int, colour: str, 
     estimates = [result.values[key].scaled(100) for key in keys]
     y = [i + 0.38 * (place - 0.5) for i in range(len(keys))]
     errors = [[max(0.0, e.value - e.low) for e in estimates], [max(0.0, e.high - e.value) for e in estimates]]
-    panel.barh(y, [e.value for e in estimates], 0.36, xerr=errors, color=colour, label=label,
+    panel.barh(y, [e.value for e in estimates], 0.36, xerr=errors, color=colour, label=label, hatch=HATCHES[label],
                error_kw={"elinewidth": 0.8, "ecolor": "#333333"})  # fmt: skip
 
 

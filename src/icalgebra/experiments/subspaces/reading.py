@@ -15,6 +15,7 @@ WITHOUT_FIT = 0.5  # a set needs the fit if no control reaches this share of the
 WORKS = 0.5  # interchange accuracy below which a subspace mostly fails
 OTHERS_WORK = 0.1  # interchange accuracy on the other set's pairs, below which a subspace does not do its work
 CROSSES = ("closure_for_cancellation", "cancellation_for_closure")
+NEARLY = 0.9  # of the last layer's accuracy
 RELATED = 3  # two subspaces are related if they overlap this many times as much as random ones
 CLEARLY_MORE = 0.05  # by how much identity cases must be more frequent among failures than among all pairs, and by how
 # much the residual stream must do better than the attention output to say that earlier layers hold part of a set
@@ -56,6 +57,12 @@ class SetSubspace:
     earlier_layer: bool  # some layer before the last reaches more than the last
     resid_mid: Shown  # as many dimensions of the residual stream behind the final attention
     better_there: bool  # than of the final attention output in the same sweep
+
+    @property
+    def early(self) -> Layer | None:
+        """The first layer before the last whose attention output exchanges nearly as much as the last's."""
+        early = [item for item in self.layers[:-1] if item.accuracy.value > NEARLY * self.layers[-1].accuracy.value]
+        return early[0] if early else None
 
     @property
     def much_better_there(self) -> bool:
