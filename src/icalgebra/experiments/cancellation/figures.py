@@ -16,6 +16,7 @@ SIDES = ("left", "right")
 SLOTS = {"answer": "answer slot", "comma_behind": "the ',' behind", "fact": "all slots"}
 SCATTERED = "holdout"  # where the two sides rule out different answers
 MOST_ATTENTION = 0.6  # the end of the colour scale
+CLOSE = (0.05, 0.15)  # attention and change: two names that near would lie on each other
 NAMED = 2  # heads named in a scatter panel: those with the largest changes, and with most attention
 
 
@@ -95,7 +96,12 @@ def _scatter(panel: Any, tables: dict[str, Any], key: str) -> None:
                        elinewidth=0.7, label=f"layer {layer}")  # fmt: skip
     panel.axhline(0, color="#333333", linewidth=0.6)
     furthest = [np.abs(y).ravel().argsort()[::-1][:NAMED], x.ravel().argsort()[::-1][:NAMED]]
-    for layer, head in {divmod(int(place), x.shape[1]) for place in np.concatenate(furthest)}:
+    named_at: list[tuple[float, float]] = []
+    for place in np.concatenate(furthest):
+        layer, head = divmod(int(place), x.shape[1])
+        if any(abs(x[layer, head] - near) < CLOSE[0] and abs(y[layer, head] - by) < CLOSE[1] for near, by in named_at):
+            continue
+        named_at.append((x[layer, head], y[layer, head]))
         panel.annotate(f"{layer}.{head}", (100 * x[layer, head], y[layer, head]), (4, 4), textcoords="offset points",
                        fontsize=7.5)  # fmt: skip
 

@@ -28,7 +28,15 @@ def by_distribution(*results: Result) -> Figure:
     for panel, (name, title) in zip(panels.flat, TITLES.items()):
         line(panel, results[0].curves[f"ceiling.{name}"], COLOURS["ceiling"], "ceiling", linewidth=5, alpha=0.35)
         for result, colour, marker in zip(results, model_colours(results).values(), cycle(MARKERS)):
-            line(panel, result.curves[f"model.{name}"], colour, result.model, marker=marker, markersize=3.5, linewidth=1.2)
+            line(
+                panel,
+                result.curves[f"model.{name}"],
+                colour,
+                result.model,
+                marker=marker,
+                markersize=3.5,
+                linewidth=1.2,
+            )
         if name in table:
             panel.plot(
                 table["facts"], table[name], "--", color=COLOURS["published"], linewidth=1, label="the paper's model"

@@ -41,6 +41,8 @@ def phases(*results: Result) -> Figure:
     panels[0][0].legend(fontsize=8, loc="lower left")
     panels[1][0].set(ylabel="onset", ylim=(-0.7, len(SKILLS) - 0.3))
     panels[1][0].set_yticks(range(len(SKILLS)), [label for label, _ in SKILLS.values()])
+    for text, (_, colour) in zip(panels[1][0].get_yticklabels(), SKILLS.values()):
+        text.set_color(colour)
     panels[2][0].set_ylabel("accuracy (%)")
     return figure
 

@@ -9,7 +9,6 @@ from icalgebra.plotting.panels import head_map, number_map, titled
 from icalgebra.results import Result
 
 
-
 def roles(*results: Result) -> Figure:
     """A row per role and a column per model: the score of every head; a role's colour scale is that of all models."""
     names = list(dict.fromkeys(role for result in results for role in result.details["roles"]))

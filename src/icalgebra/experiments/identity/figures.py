@@ -18,8 +18,8 @@ DOSES = {  # a row of panels each
         "dose.plain.correct": ("the true answer", "#222222", "--"),
     },
     "with a false identity fact": {
-        "dose.false_left.right_variable": ("left one: the right variable", COLOURS["cancel"], "-"),
-        "dose.false_right.left_variable": ("right one: the left variable", COLOURS["associate"], "-"),
+        "dose.false_left.right_variable": ("false left identity: the right variable", COLOURS["cancel"], "-"),
+        "dose.false_right.left_variable": ("false right identity: the left variable", COLOURS["associate"], "-"),
         "dose.false.correct": ("the true answer", "#222222", "--"),
     },
 }
@@ -89,9 +89,9 @@ def dose_response(*results: Result) -> Figure:
             titled(panel, named(results, result, title))
             panel.set(ylim=(-2, 102))
         row[0].set_ylabel("share of predictions (%)")
-        row[0].legend(fontsize=7.5, loc="upper left", bbox_to_anchor=(0.0, 0.8))
     for panel in panels[-1]:
         panel.set_xlabel("coefficient of v1, in cluster distances")
+    legend_below(figure, panels, 3)
     return figure
 
 

@@ -7,15 +7,15 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from icalgebra.language.vocabulary import MECHANISMS
-from icalgebra.plotting import COLOURS, WIDE, axes, by_model, legend_below, line, log_axis, model_colours
+from icalgebra.plotting import COLOURS, WIDE, axes, by_model, legend_below, log_axis, model_colours
 from icalgebra.results import Result
 
 KINDS = {"train": "training sequences", "holdout": "hold-out sequences"}
 RUNGS = ("chain", "latin", "associative", "split", "catalogue")
 LAYERS = {  # fewer than rungs and mechanisms, so that they can be told apart
-    "the five mechanisms": (MECHANISMS, "#bdbdbd"),
-    "deduction by rules: chain, latin, associative": (RUNGS[:3], "#7fb3d5"),
-    "by contradiction or the list of groups: split, catalogue": (RUNGS[3:], "#d6eaf8"),
+    "the five mechanisms": (MECHANISMS, "#cfcfcf"),
+    "deduction by rules: chain, latin, associative": (RUNGS[:3], "#93c4e0"),
+    "by contradiction or the list of groups: split, catalogue": (RUNGS[3:], "#f3d694"),
 }
 DEPTHS = {"1": "1", "2": "2", "3": "3", "4": "4", "5": "≥ 5"}
 
@@ -26,9 +26,11 @@ def by_facts(*results: Result) -> Figure:
     first = results[0]
     for panel, (kind, title) in zip(panels[0], KINDS.items()):
         _layers(panel, first, kind)
-        line(panel, first.curves[f"{kind}.ceiling"], COLOURS["ceiling"], "ceiling")
-        for result, colour in zip(results, model_colours(results).values()):
-            line(panel, result.curves[f"{kind}.model"], colour, result.model)
+        lines = [(first.curves[f"{kind}.ceiling"], COLOURS["ceiling"], "ceiling")]
+        lines += [(result.curves[f"{kind}.model"], colour, result.model)
+                  for result, colour in zip(results, model_colours(results).values())]  # fmt: skip
+        for curve, colour, label in lines:  # bands would hide the layers; by_depth() has intervals
+            panel.plot(curve.x, [100 * y for y in curve.y], color=colour, label=label, linewidth=1.8)
         panel.set(title=title, xlabel="facts of context", xlim=(1, first.curves[f"{kind}.model"].x[-1]), ylim=(0, 101))
         log_axis(panel, (1, 3, 10, 30))
     panels[0][0].set_ylabel("share of queries (%)")
@@ -54,17 +56,17 @@ def by_depth(*results: Result) -> Figure:
             panel.set_xticks(range(len(names)), names.values(), fontsize=8)
             panel.set(xlabel=label, ylim=(0, 101), title=result.model if len(results) > 1 else "")
         row[0].set_ylabel("accuracy (%)")
-    _legend(panels[0][0])
+    _explain(panels[0][0])
+    legend_below(figure, panels, 3)
     return figure
 
 
-def _legend(panel: Any) -> None:
-    """In grey: the marks mean the same in every model's colour."""
+def _explain(panel: Any) -> None:
+    """Labels in grey: the marks mean the same in every model's colour."""
     grey: dict[str, Any] = {"color": "#555555", "linestyle": "none"}
     panel.plot([], [], "o", **grey, label=KINDS["holdout"])
     panel.plot([], [], "o", **grey, markerfacecolor="white", label=KINDS["train"])
     panel.plot([], [], "_", **grey, markersize=12, label="guessing")
-    panel.legend(fontsize=8, loc="upper right")
 
 
 def _points(panel: Any, result: Result, prefix: str, names: dict[str, str], colour: str) -> None:

@@ -10,7 +10,18 @@ from matplotlib.figure import Figure
 
 from icalgebra.algebra.structures import structure
 from icalgebra.experiments.unseen_structures.reading import CLASSES
-from icalgebra.plotting import COLOURS, MARKERS, WIDE, WIDTH, axes, by_order, legend_below, line, model_colours, published_line
+from icalgebra.plotting import (
+    COLOURS,
+    MARKERS,
+    WIDE,
+    WIDTH,
+    axes,
+    by_order,
+    legend_below,
+    line,
+    model_colours,
+    published_line,
+)
 from icalgebra.plotting.panels import finish_grid
 from icalgebra.results import Result
 
@@ -33,7 +44,14 @@ def order_8(*results: Result) -> Figure:
     for panel, name in zip(panels.flat, names):
         if f"wider.holdout.{name}" in first.curves:
             line(panel, first.curves[f"wider.holdout.{name}"], WIDER, POINTS[0][3])
-        line(panel, first.curves[f"ceiling.holdout.{name}"], COLOURS["ceiling"], POINTS[1][3], linewidth=1.2, linestyle=":")
+        line(
+            panel,
+            first.curves[f"ceiling.holdout.{name}"],
+            COLOURS["ceiling"],
+            POINTS[1][3],
+            linewidth=1.2,
+            linestyle=":",
+        )
         line(panel, first.curves[f"solvers.holdout.{name}"], COLOURS["total"], POINTS[2][3], linewidth=1)
         for result in results:
             line(panel, result.curves[f"model.holdout.{name}"], colours[result.model], result.model, linewidth=1.3)
@@ -71,8 +89,10 @@ def by_size(names: Iterable[str]) -> list[str]:
 
 
 def _points(panel: Any, results: Sequence[Result], names: list[str]) -> None:
-    marks = [(result, "model.holdout", marker, colour, result.model)
-             for result, (marker, colour) in zip(results, zip(cycle(MARKERS), model_colours(results).values()))]
+    marks = [
+        (result, "model.holdout", marker, colour, result.model)
+        for result, (marker, colour) in zip(results, zip(cycle(MARKERS), model_colours(results).values()))
+    ]
     marks += [(results[0], *POINTS[0]), (results[0], *POINTS[2])]  # the training world's finds new tables impossible
     for place, name in enumerate(names):
         for shift, (result, prefix, marker, colour, label) in enumerate(marks):
