@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from icalgebra.plotting import COLOURS, WIDE, WIDTH, axes, by_model, by_order, legend_below, named
+from icalgebra.plotting import COLOURS, WIDE, axes, by_model, by_order, legend_below, named
 from icalgebra.plotting.panels import head_map, titled
 from icalgebra.results import Result
 

@@ -33,7 +33,7 @@ def among_probes(*results: Result) -> Figure:
 def _matrices(
     results: Sequence[Result], key: str, rows: str, span: tuple[float, float], colours: str, factor: float = 1.0
 ) -> Figure:
-    """One matrix per subspace (row) and model (column), with the variables in order on both axes; one colour scale for all."""
+    """One matrix per subspace (row) and model (column), variables in order on both axes; one colour scale for all."""
     width = WIDE if len(results) > 1 else 0.5 * WIDE
     figure, panels = axes(len(KINDS), len(results), (width, 6.4))
     for column, result in zip(panels.T, results):
