@@ -55,3 +55,12 @@ def test_only_steps_of_the_same_work_are_compared_with_the_released_code(field: 
 
 def test_eight_bits_are_named_where_they_are_used() -> None:
     assert (reading(FAST).float8, reading(SPRINT).float8) == (True, False)
+
+
+def test_precision_is_told_and_compared_with_the_released_code() -> None:
+    names = ("paper", "fast", "sprint")
+    found = {name: read(Values(read_result(FOLDER / name / "speedrun.json"))) for name in names}
+    assert {name: item.products for name, item in found.items()} == {
+        "paper": "fp32", "fast": "bf16, partly 8 bits", "sprint": "bf16",
+    }  # fmt: skip
+    assert [name for name, item in found.items() if item.as_released] == ["paper"]

@@ -46,6 +46,7 @@ class Reading:
     commute_head: str
     commute_effect: Number
     spread: Literal["none", "several", "one"]  # who copies
+    no_head_leads: bool
     n_together: int
     together: dict[str, Shown]
     commute_together: dict[str, Shown]
@@ -91,6 +92,7 @@ def read(values: Values) -> Reading:
         commute_head=leading["commute"],
         commute_effect=values.number("aie.commute.first", ""),
         spread=_spread(values),
+        no_head_leads=_spread(values) == "none",
         n_together=alone.n,
         together=values.optionals("aie.copy.together.{}", ("one", "two", "three", "all"), ""),
         commute_together=values.optionals("aie.commute.together.{}", ("one", "two", "three"), ""),

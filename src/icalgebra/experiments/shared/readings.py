@@ -238,7 +238,7 @@ class Models(list[OfModel]):
 def _plain_cell(found: Any) -> Markup:
     if isinstance(found, tuple | list):
         found = Markup(", ").join(found)
-    shown = "–" if found is None or isinstance(found, NotMeasured) or found == "" else found
+    shown = "–" if found is None or found == "" else found
     return Markup('<td class="n">{}</td>').format(getattr(shown, "plain", shown))
 
 
