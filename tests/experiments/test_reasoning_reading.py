@@ -136,3 +136,10 @@ def test_from_which_context_size_the_gap_is_mostly_deduction(deduced: list[float
     curves = flat | rungs | {"ceiling": replace(flat["copy"], y=[0.9] * 3)}
     values = Values(replace(REASONING, curves={f"holdout.{name}": curve for name, curve in curves.items()}))
     assert reasoning.mostly_deduction_from(values, "holdout") == since
+
+
+@pytest.mark.parametrize(("low", "less"), [(0.31, True), (0.29, False)])
+def test_holdout_answers_may_rest_on_none_more_often(low: float, less: bool) -> None:
+    values = RELIANCE.values | {"holdout.all.used.none": Estimate(0.4, low, 0.5, 200),
+                                "train.all.used.none": Estimate(0.2, 0.1, 0.3, 200)}  # fmt: skip
+    assert reliance.read(Values(replace(RELIANCE, values=values))).holdout_rests_less == less

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from icalgebra.plotting import COLOURS, WIDE, WIDTH, axes, legend_below, line, log_axis, model_colours
-from icalgebra.plotting.skills import SKILLS
+from icalgebra.plotting.skills import SKILLS, STYLES
 from icalgebra.results import Result
 
 SLOT_COLOURS = {"left": "#111111", "right": "#8a8a8a", "answer": "#8c6d31"}  # of no skill
@@ -30,9 +30,12 @@ def phases(*results: Result) -> Figure:
     for (loss, onsets, accuracy), result in zip(panels.T, results):
         _losses(loss, result)
         for place, (name, (_, colour)) in enumerate(SKILLS.items()):
+            onsets.axhline(
+                place, color=colour, linestyle=STYLES[place], linewidth=1, alpha=0.6
+            )  # the key to the curves
             _mark(onsets, result, name, colour, place)
             if name in result.curves:
-                line(accuracy, result.curves[name], colour)
+                line(accuracy, result.curves[name], colour, linestyle=STYLES[place])
         accuracy.axhline(50, color="#bbbbbb", linewidth=0.8, linestyle=":")
         accuracy.set(xlabel="training steps", ylim=(0, 102))
         log_axis(accuracy)
@@ -40,6 +43,8 @@ def phases(*results: Result) -> Figure:
     panels[0][0].set(ylabel="loss (nats)", ylim=(0, None))
     panels[0][0].legend(fontsize=8, loc="lower left")
     panels[1][0].set(ylabel="onset", ylim=(-0.7, len(SKILLS) - 0.3))
+    for panel in panels[1]:
+        panel.grid(False, axis="y")
     panels[1][0].set_yticks(range(len(SKILLS)), [label for label, _ in SKILLS.values()])
     for text, (_, colour) in zip(panels[1][0].get_yticklabels(), SKILLS.values()):
         text.set_color(colour)
@@ -61,8 +66,8 @@ def _mark(panel: Any, result: Result, name: str, colour: str, height: float) -> 
     """The onset with its interval, in the skill's colour."""
     found = result.values.get(f"onset.{name}")
     if found is not None:
-        panel.plot([found.low, found.high], [height] * 2, color=colour, linewidth=2)
-        panel.plot([found.value], [height], "o", color=colour, markersize=4)
+        panel.plot([found.low, found.high], [height] * 2, color=colour, linewidth=3.5)
+        panel.plot([found.value], [height], "o", color=colour, markersize=6)
 
 
 def seeds(*results: Result) -> Figure:
