@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from matplotlib.container import BarContainer
@@ -103,3 +104,9 @@ def test_condition_names_follow_the_models_length() -> None:
     assert labels(32)[1] == "32 facts"
     assert [labels(k)[3].split()[-1] for k in (32, 41, 111, 200)] == ["32nd", "41st", "111th", "200th"]
     assert "up to 31" in labels(32)[2]
+
+
+@pytest.mark.parametrize(("falls", "nowhere"), [({"C3": None, "C4": None}, True), ({"C3": [9, 96], "C4": None}, False)])
+def test_a_model_may_fall_for_no_group(falls: dict[str, Any], nowhere: bool) -> None:
+    found = read(Values(replace(RESULT, details=RESULT.details | {"falls": falls})))
+    assert found.falls_nowhere == nowhere

@@ -141,7 +141,19 @@ def test_maps_and_points_are_the_tables() -> None:
         strongest = np.abs(tables[f"{key}.change_in_group"]).argmax()
         named = [text.get_text() for text in axis.texts]
         assert f"{strongest // 8}.{strongest % 8}" in named
-        heights = [text.xyann[1] for text in axis.texts]
-        assert heights == sorted(heights, reverse=True)
-        assert len({round(height, 3) for height in heights}) == len(named) == figures.NAMED  # no two on each other
+        most = np.array(tables[f"{key}.fact"]).argmax()
+        assert f"{most // 8}.{most % 8}" in named
+        places = [text.xy for text in axis.texts]
+        apart = [abs(x - u) >= 100 * figures.CLOSE[0] or abs(y - v) >= figures.CLOSE[1]
+                 for i, (x, y) in enumerate(places) for u, v in places[:i]]  # fmt: skip
+        assert all(apart)
+        assert len(named) == len(set(named)) <= 2 * figures.NAMED
+    assert len({axis.get_xlim() for axis in figure.axes}) == len({axis.get_ylim() for axis in figure.axes}) == 1
     plt.close(figure)
+
+
+@pytest.mark.parametrize(("attention", "sides"), [(0.49, []), (0.51, ["left"])])
+def test_a_head_with_most_of_its_attention_on_one_side_is_named(attention: float, sides: list[str]) -> None:
+    found = _read(_on_both("attention.{}", attention, 0.1))
+    assert [item.side for item in found.specialists] == sides
+    assert (found.published_left.value, found.published_right.value) == (74.4, 57.1)

@@ -21,6 +21,7 @@ READING = read(Values(RESULT))
     [
         ("ceiling", "p7.holdout.ceiling"),
         ("published_model_share", "p7.holdout.published_model_share"),
+        ("published_model_share_fitting", "p5_d2.holdout.published_model_share"),
         ("mechanisms", "p7.holdout.solvers"),
         ("mechanisms_share", "p7.holdout.solvers_share"),
         ("after_twenty", "p7.holdout.at.20"),

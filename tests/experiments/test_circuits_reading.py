@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from helpers import ROOT
 from icalgebra.experiments.circuits.figures import BLOCKED, FIGURES, commas, graphs, knockout, maps
 from icalgebra.experiments.circuits.reading import (
     CARRIES,
@@ -21,9 +22,10 @@ from icalgebra.experiments.circuits.reading import (
 )
 from icalgebra.experiments.shared.readings import NotMeasured, NotMeasuredError, Values
 from icalgebra.language.vocabulary import SLOTS
-from icalgebra.results import Result
+from icalgebra.results import Result, read_result
 from icalgebra.statistics import Estimate
 
+SMALL = read_result(ROOT / "results/full/small/circuits.json")
 STEP = 0.001  # from just below a threshold to just above it
 TOKENS = ["comma", "left", "right", "equals"]
 DISTRIBUTIONS = ("copy", "identity")
@@ -201,3 +203,20 @@ def test_knock_out_tables_show_every_slot_and_token(result: Result) -> None:
         assert len(panel.texts) == len(SLOTS) * len(BLOCKED)
     assert np.allclose(commas(result).axes[0].images[0].get_array(), [[0.9, 0.8], [0.1, 0.2]])
     assert len(FIGURES) == 4
+
+
+@pytest.mark.parametrize(("left", "named"), [(0.4, True), (0.6, False)])
+def test_other_slots_that_must_be_read_are_named(left: float, named: bool) -> None:
+    """Beside the ',': gone where the answer slots may not be read by any token of the query."""
+    changed = {"knockout.copy.plain": Estimate(1.0, 1.0, 1.0, 100),
+               "knockout.copy.answer.all": Estimate(left, left, left, 100)}  # fmt: skip
+    found = read(Values(replace(SMALL, values=SMALL.values | changed)))
+    assert ("copy" in found.also.get("answer slots", [])) == named
+
+
+def test_mechanisms_are_sorted_by_what_carries_them() -> None:
+    found = read(Values(SMALL))
+    assert (found.by_one, found.by_few) == (["copy", "commute", "identity"], ["cancel", "associate"])
+    assert not found.not_held
+    weak = SMALL.values | {"cancel.set.share": Estimate(0.79, 0.7, 0.8, 50)}
+    assert read(Values(replace(SMALL, values=weak))).not_held == ["cancel"]

@@ -12,6 +12,8 @@ from icalgebra.experiments.shared.readings import Values
 from icalgebra.results import Result, read_result
 from icalgebra.statistics import Estimate
 
+SMALL = read_result(ROOT / "results/full/small/copying.json")
+
 
 @pytest.fixture(scope="module")
 def result() -> Result:
@@ -110,3 +112,15 @@ def test_the_copying_head_is_chosen_by_what_it_does(result: Result) -> None:
     assert (found is not None) == chosen
     earlier = {key: value for key, value in result.config.items() if key != "chosen_by"}
     assert read(Values(replace(result, config=earlier))).copying is None
+
+
+@pytest.mark.parametrize(("flipped", "same"), [("2.1", True), ("3.1", False)])
+def test_the_copying_head_on_reversed_queries(flipped: str, same: bool) -> None:
+    details = SMALL.details | {"leading": SMALL.details["leading"] | {"flipped": flipped}}
+    assert read(Values(replace(SMALL, details=details))).same_on_flipped == same
+
+
+@pytest.mark.parametrize(("effect", "none"), [(0.19, True), (0.21, False)])
+def test_no_head_leads_below_the_threshold(effect: float, none: bool) -> None:
+    values = SMALL.values | {"aie.copy.first": Estimate(effect, effect, effect, 200)}
+    assert read(Values(replace(SMALL, values=values))).no_head_leads == none

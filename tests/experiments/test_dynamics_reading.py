@@ -9,7 +9,15 @@ import pytest
 
 from helpers import ROOT
 from icalgebra.experiments.dynamics.figures import ROLES, phases, roles, seeds
-from icalgebra.experiments.dynamics.reading import EARLY_ASSOCIATE, LASTS, MANY_PAIRS, MOSTLY_CHANCE, Reading, read
+from icalgebra.experiments.dynamics.reading import (
+    EARLY_ASSOCIATE,
+    LASTS,
+    MANY_PAIRS,
+    MOSTLY_CHANCE,
+    Pair,
+    Reading,
+    read,
+)
 from icalgebra.experiments.shared.emergence import BAND
 from icalgebra.experiments.shared.readings import Values
 from icalgebra.plotting.skills import SKILLS
@@ -118,15 +126,16 @@ def test_runs_that_learned_nothing_leave_sentences_out(result: Result) -> None:
 
 
 def test_phases_show_losses_floors_skills_and_onsets(result: Result) -> None:
-    losses, skills = phases(result).axes
+    losses, marks, skills = phases(result).axes
     lines = {line.get_label(): line for line in losses.lines}
-    assert np.allclose(lines["loss, answer slot"].get_ydata(), result.details["runs"][0]["values"]["loss/answer"])
-    assert lines["its floor, answer slot"].get_ydata()[0] == result.values["floor.answer"].value
-    lines = {line.get_label(): line for line in skills.lines}
-    onsets = [line.get_xdata()[0] for line in skills.lines if line.get_marker() == "o"]
+    assert np.allclose(lines["answer slot"].get_ydata(), result.details["runs"][0]["values"]["loss/answer"])
+    assert result.values["floor.answer"].value in [line.get_ydata()[0] for line in losses.lines]
+    lines = {line.get_color(): line for line in skills.lines}
+    onsets = [line.get_xdata()[0] for line in marks.lines if line.get_marker() == "o"]
     assert onsets == [result.values[f"onset.{name}"].value for name in SKILLS if name != "holdout"]
-    for name, (label, _) in SKILLS.items():
-        assert np.allclose(lines[label].get_ydata(), 100 * np.array(result.curves[name].y))
+    for name, (_, colour) in SKILLS.items():
+        assert np.allclose(lines[colour].get_ydata(), 100 * np.array(result.curves[name].y))
+    assert [(text.get_text(), text.get_color()) for text in marks.get_yticklabels()] == list(SKILLS.values())
 
 
 def test_seeds_and_roles_show_every_run(result: Result) -> None:
@@ -141,3 +150,15 @@ def test_seeds_and_roles_show_every_run(result: Result) -> None:
         for run, line in zip(runs, panel.lines, strict=True):
             found = run["roles"][role]
             assert np.allclose(line.get_ydata(), 100 * np.array(found["own"]["y"]) / max(found["own"]["y"]))
+
+
+def test_runs_are_told_in_words_and_the_early_peak_comes_first() -> None:
+    found = read(Values(read_result(ROOT / "results/full/small/dynamics.json")))
+    assert found.runs_in_words == "three runs"
+    assert replace(found, n_runs=1, several_runs=False).runs_in_words == "one run"
+    assert found.order is not None
+    assert found.plateau is not None
+    assert found.order.none_reversed
+    assert not replace(found.order, reversed=[Pair("copy", "closure", 1)]).none_reversed
+    plateau = replace(found.plateau, half_early=False, verdict="below")
+    assert (plateau.later_verdict, replace(plateau, half_early=True).later_verdict) == ("below", "")

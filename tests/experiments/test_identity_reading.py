@@ -11,9 +11,10 @@ from helpers import ROOT
 from icalgebra.experiments.identity.figures import BAR_NAMES, DOSES, dose_response, heads, scatter, steered
 from icalgebra.experiments.identity.reading import ATTENDS, DEMOTES, LITTLE_CONFUSION, Reading, read
 from icalgebra.experiments.shared.readings import NotMeasuredError, Values
-from icalgebra.results import Result, read_result
+from icalgebra.results import Curve, Result, read_result
 from icalgebra.statistics import Estimate
 
+SMALL = read_result(ROOT / "results/full/small/identity.json")
 STEP = 0.001  # from just below a threshold to just above it
 
 
@@ -114,11 +115,38 @@ def test_steering_figures_show_the_logits_and_the_doses_in_cluster_distances(res
     for panel, (name, logits) in zip(steered(result).axes, result.details["steered"].items(), strict=True):
         assert panel.get_title() == name
         assert [bar.get_height() for bar in panel.patches] == pytest.approx(list(logits.values()))
-    (panel,) = dose_response(result).axes
-    distance, (*curves, minus, plus) = result.details["distance"], panel.lines
-    drawn = {key: style for key, style in DOSES.items() if key in result.curves}
-    for line, (key, (label, _, _)) in zip(curves, drawn.items(), strict=True):
-        assert line.get_label() == label
-        assert np.allclose(line.get_xdata(), np.array(result.curves[key].x) / distance)
-        assert np.allclose(line.get_ydata(), 100 * np.array(result.curves[key].y))
-    assert [line.get_xdata()[0] for line in (minus, plus)] == pytest.approx([-5 / distance, 5 / distance])
+    for panel, group in zip(dose_response(result).axes, DOSES.values(), strict=True):
+        distance, (*curves, minus, plus) = result.details["distance"], panel.lines
+        drawn = {key: style for key, style in group.items() if key in result.curves}
+        for line, (key, (label, _, _)) in zip(curves, drawn.items(), strict=True):
+            assert line.get_label() == label
+            assert np.allclose(line.get_xdata(), np.array(result.curves[key].x) / distance)
+            assert np.allclose(line.get_ydata(), 100 * np.array(result.curves[key].y))
+        assert [line.get_xdata()[0] for line in (minus, plus)] == pytest.approx([-5 / distance, 5 / distance])
+
+
+@pytest.mark.parametrize(("low", "clear"), [(0.21, True), (0.19, False)])
+def test_steering_at_two_distances_is_compared_with_random_directions(low: float, clear: bool) -> None:
+    along = SMALL.curves["dose.plain.query_variable"]
+    at = min(range(len(along.x)), key=lambda i: abs(along.x[i] - 2 * SMALL.details["distance"]))
+
+    def changed(curve: Curve, bound: str, value: float) -> Curve:
+        bounds = list(getattr(curve, bound))
+        bounds[at] = value
+        return replace(curve, **{bound: bounds})
+
+    curves = SMALL.curves | {
+        "dose.plain.query_variable": changed(along, "low", low),
+        "dose.random.query_variable": changed(SMALL.curves["dose.random.query_variable"], "high", 0.2),
+    }
+    assert read(Values(replace(SMALL, curves=curves))).steering.steers_at_two == clear
+    del curves["dose.random.query_variable"]  # not measured is not more
+    assert not read(Values(replace(SMALL, curves=curves))).steering.steers_at_two
+
+
+@pytest.mark.parametrize(
+    ("distance", "small", "beyond"), [(21.0, True, False), (19.0, False, False), (4.9, False, True)]
+)
+def test_the_papers_coefficient_in_cluster_distances(distance: float, small: bool, beyond: bool) -> None:
+    found = read(Values(replace(SMALL, details=SMALL.details | {"distance": distance}))).steering
+    assert (found.small_raw_dose, found.raw_dose_beyond) == (small, beyond)

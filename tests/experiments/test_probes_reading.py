@@ -94,5 +94,5 @@ def test_figures_draw_both_matrices(name: str, key: str, factor: float, diagonal
     for panel, kind in ((closure, "closure"), (cancellation, "cancellation")):
         np.testing.assert_allclose(panel.images[0].get_array(), factor * np.array(result.details[kind][key]))
         assert panel.get_title() == f"{kind} subspace"
-        assert [label.get_text() for label in panel.get_xticklabels()] == ["a", "b"]
+        assert [label.get_text() for label in panel.get_xticklabels()] == ["a"]  # every fifth is named
         assert [text.get_text() for text in panel.texts] == diagonal

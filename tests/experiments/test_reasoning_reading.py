@@ -18,7 +18,8 @@ from icalgebra.experiments.reliance.evidence import evidence
 from icalgebra.experiments.reliance.measure import MARGIN, used
 from icalgebra.experiments.shared.readings import Values
 from icalgebra.experiments.shared.rungs import LABELS, QueryRungs, prefix_prompt
-from icalgebra.results import read_result
+from icalgebra.language.vocabulary import MECHANISMS
+from icalgebra.results import Curve, read_result
 from icalgebra.solvers.reference import SOLVERS
 from icalgebra.statistics import Estimate
 
@@ -121,3 +122,24 @@ def test_readings_of_the_committed_results():
     for kind in found.kinds:
         assert kind.any.value + kind.none.value + sum(row.used.value for row in kind.rows) == pytest.approx(1, abs=1e-3)
     assert [proof.beyond for proof in found.proofs] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("deduced", "since"), [([0.0, 0.3, 0.3], 2), ([0.3, 0.0, 0.3], 3), ([0.3, 0.3, 0.0], None), ([0.3, 0.3, 0.3], 1)]
+)
+def test_from_which_context_size_the_gap_is_mostly_deduction(deduced: list[float], since: int | None) -> None:
+    """The gap is .4 everywhere: more than half of it, and at all larger sizes, too."""
+    flat = {name: Curve([1, 2, 3], [0.1] * 3, [0.1] * 3, [0.1] * 3, [9] * 3) for name in MECHANISMS}
+    rungs = {name: replace(flat["copy"], y=[0.0] * 3) for name in reasoning.RUNGS} | {
+        "chain": replace(flat["copy"], y=deduced)
+    }
+    curves = flat | rungs | {"ceiling": replace(flat["copy"], y=[0.9] * 3)}
+    values = Values(replace(REASONING, curves={f"holdout.{name}": curve for name, curve in curves.items()}))
+    assert reasoning.mostly_deduction_from(values, "holdout") == since
+
+
+@pytest.mark.parametrize(("low", "less"), [(0.31, True), (0.29, False)])
+def test_holdout_answers_may_rest_on_none_more_often(low: float, less: bool) -> None:
+    values = RELIANCE.values | {"holdout.all.used.none": Estimate(0.4, low, 0.5, 200),
+                                "train.all.used.none": Estimate(0.2, 0.1, 0.3, 200)}  # fmt: skip
+    assert reliance.read(Values(replace(RELIANCE, values=values))).holdout_rests_less == less

@@ -85,3 +85,13 @@ def test_which_groups_fall_and_by_which_law() -> None:
     assert (both.fall_by_law, both.fall_anyway) == ([], ["C3"])
     assert not reading({"C3.holdout_unshuffled": 0.06}, errors=0.9).errors_are_identities
     assert not reading({}).errors_are_identities
+
+
+@pytest.mark.parametrize(
+    ("by_law", "anyway", "only", "nowhere"),
+    [(["C3"], [], True, False), (["C3"], ["C4"], False, False), ([], ["C4"], False, False), ([], [], False, True)],
+)
+def test_what_the_evaluation_explains(by_law: list[str], anyway: list[str], only: bool, nowhere: bool) -> None:
+    """It explains a model's falls alone only where no group falls under the rule of training."""
+    found = Reading(400, [5], "a", [], by_law, anyway, errors_are_identities=True)
+    assert (found.only_by_law, found.falls_nowhere) == (only, nowhere)

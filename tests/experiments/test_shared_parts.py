@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+from helpers import ROOT
 from icalgebra.experiments import load_claims
 from icalgebra.experiments.shared.loaded_model import LoadedModel
 from icalgebra.experiments.shared.readings import Values
@@ -22,7 +24,7 @@ from icalgebra.interp.last_token_cache import cache_last_token_batched
 from icalgebra.interp.query_cache import N_QUERY
 from icalgebra.model.predict import on_device
 from icalgebra.model.transformer import Transformer
-from icalgebra.results import Result
+from icalgebra.results import Result, read_result
 from icalgebra.statistics import Estimate
 from icalgebra.train import TrainConfig
 
@@ -120,3 +122,16 @@ def test_words_for_lowering_and_for_closure(result: Result) -> None:
     assert found is not None
     assert found.alike
     assert read(Values(replace(result, details={**result.details, "closure": {}}))).closure is None
+
+
+@pytest.mark.parametrize(
+    ("verdict", "lowers", "demoter", "upstream"),
+    [("shared", True, True, False), ("shared", False, False, True), ("one way", True, False, False)],
+)
+def test_a_shared_component_is_a_demoter_only_if_it_lowers_answers(
+    verdict: Any, lowers: bool, demoter: bool, upstream: bool
+) -> None:
+    found = read(Values(read_result(ROOT / "results/full/published/shared_parts.json")))
+    changed = replace(found, verdict=verdict, identity=replace(found.identity, lowers=lowers),
+                      cancel=replace(found.cancel, lowers=lowers))  # fmt: skip
+    assert (changed.shares_demoter, changed.shares_upstream) == (demoter, upstream)

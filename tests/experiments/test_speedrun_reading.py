@@ -64,3 +64,12 @@ def test_what_was_measured_beside_the_time_is_shown_where_it_was_measured() -> N
     found = reading(replace(SPRINT, details=SPRINT.details | {"runs": [run], "seconds_to_first_step": 23.45}))
     assert (found.runs[0].associate, found.runs[0].share_of_ceiling) == ("", "99.2 % [98.9, 99.4]")
     assert found.seconds_to_first_step == "23.4"
+
+
+def test_precision_is_told_and_compared_with_the_released_code() -> None:
+    names = ("paper", "fast", "sprint")
+    found = {name: read(Values(read_result(FOLDER / name / "speedrun.json"))) for name in names}
+    assert {name: item.products for name, item in found.items()} == {
+        "paper": "fp32", "fast": "bf16, partly 8 bits", "sprint": "bf16",
+    }  # fmt: skip
+    assert [name for name, item in found.items() if item.as_released] == ["paper"]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from helpers import ROOT
 from icalgebra.experiments.shared.readings import Values
 from icalgebra.experiments.subspace_generalisation.reading import KEYS, TESTS, Reading, read
-from icalgebra.results import Curve, Result
+from icalgebra.results import Curve, Result, read_result
 from icalgebra.statistics import Estimate
 
 CONFIG = {"size": 16, "n": 2000, "n_facts": 20, "steps": 100, "n_seeds": 1, "learning_rate": 0.01,
@@ -60,3 +63,13 @@ def test_widths_are_read_where_they_were_measured() -> None:
     assert [width.d_model for width in widths] == [256, 1024]
     assert widths[1].closure_published.value == 0.5
     assert widths[1].cancellation.value == 0.6
+
+
+def test_exceptions_are_what_does_not_hold() -> None:
+    found = read(Values(read_result(ROOT / "results/full/small/subspace_generalisation.json")))
+    assert not found.all_hold
+    sets = {name: replace(getattr(found, name), partly=[], fails=[]) for name in ("closure", "cancellation")}
+    assert replace(found, **sets).all_hold
+    untrained = {name: replace(kind, untrained_works=False) for name, kind in sets.items()}
+    assert found.untrained_works
+    assert not replace(found, **untrained).untrained_works

@@ -9,11 +9,12 @@ import pytest
 
 from helpers import ROOT
 from icalgebra.experiments.shared.readings import NotMeasured, Number, Values
-from icalgebra.experiments.subspaces.reading import Reading, read
+from icalgebra.experiments.subspaces.reading import Layer, Reading, read
 from icalgebra.results import read_result
 from icalgebra.statistics import Estimate
 
 SMALL = read_result(ROOT / "results/full/small/subspaces.json")
+PUBLISHED = read_result(ROOT / "results/full/published/subspaces.json")
 
 
 def reading(changes: dict[str, float | None] | None = None, **config: Any) -> Reading:
@@ -115,3 +116,27 @@ def test_the_residual_stream_behind_the_attention(there: float, better: bool) ->
     found = read(Values(replace(SMALL, values=values, details=details))).closure
     assert isinstance(found.resid_mid, Number)
     assert (found.resid_mid.value, found.better_there) == (there, better)
+
+
+@pytest.mark.parametrize(("high", "apart"), [(0.09, True), (0.11, False)])
+def test_subspaces_do_not_do_each_others_work(high: float, apart: bool) -> None:
+    values = SMALL.values | {"cross.closure_for_cancellation": Estimate(0.05, 0.0, high, 200)}
+    assert read(Values(replace(SMALL, values=values))).apart == apart
+
+
+@pytest.mark.parametrize(("accuracy", "partly"), [(0.94, True), (0.96, False)])
+def test_earlier_layers_hold_part_of_a_set_only_where_they_add_much(accuracy: float, partly: bool) -> None:
+    """The residual stream does clearly better in the sweep; the main fit has this accuracy at the attention output."""
+    found = read(Values(PUBLISHED)).cancellation
+    changed = replace(
+        found, accuracy=Number.exact(accuracy), resid_mid=Number(Estimate(1.0, 1.0, 1.0, 200)), better_there=True
+    )
+    assert changed.much_better_there == partly
+    assert not replace(changed, better_there=False).much_better_there
+
+
+@pytest.mark.parametrize(("before", "early"), [(0.91, "2"), (0.89, None)])
+def test_an_earlier_layer_that_does_nearly_as_well_is_named(before: float, early: str | None) -> None:
+    layers = (Layer("2", Number.exact(before)), Layer("3", Number.exact(1.0)))
+    found = replace(read(Values(PUBLISHED)).cancellation, layers=layers).early
+    assert (found and found.layer) == early

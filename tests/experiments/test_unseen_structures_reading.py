@@ -87,7 +87,7 @@ def test_order_8_is_drawn_at_every_k() -> None:
         drawn = {line.get_label(): list(line.get_ydata()) for line in panel.lines}
         assert drawn["small"] == [100 * y for y in SMALL.curves[f"model.holdout.{name}"].y]
         assert drawn["the five mechanisms"] == [100 * y for y in SMALL.curves[f"solvers.holdout.{name}"].y]
-        assert ("the paper's model" in drawn) == (name in ("C4xC2", "Q8", "C2xC2xC2", "semigroup"))
+        assert ("the paper's model" in drawn) == (name in ("C4xC2", "Q8", "C2xC2xC2"))  # "semigroup" is Q8
 
 
 def test_all_structures_are_drawn_at_the_largest_number_of_facts() -> None:
@@ -101,8 +101,8 @@ def test_all_structures_are_drawn_at_the_largest_number_of_facts() -> None:
         drawn = {
             (c.get_label(), round(c.lines[0].get_ydata()[0], 6)): c.lines[0].get_xdata()[0] for c in panel.containers
         }
-        assert drawn["small", round(-0.3 - place, 6)] == 100 * SMALL.curves[f"model.holdout.{name}"].y[-1]
-        assert drawn[POINTS[2][3], round(0.3 - 0.4 - place, 6)] == 100 * SMALL.curves[f"solvers.holdout.{name}"].y[-1]
+        assert drawn["small", round(0.35 - place, 6)] == 100 * SMALL.curves[f"model.holdout.{name}"].y[-1]
+        assert drawn[POINTS[2][3], round(-0.35 - place, 6)] == 100 * SMALL.curves[f"solvers.holdout.{name}"].y[-1]
 
 
 def test_both_readings_of_cancellation_are_drawn() -> None:
@@ -111,3 +111,18 @@ def test_both_readings_of_cancellation_are_drawn() -> None:
             facts, accuracies = drawn.lines[0].get_data()
             assert list(facts) == SMALL.config["cancel_facts"]
             assert list(accuracies) == [100 * SMALL.values[f"{name}.{tables}.k{k}"].value for k in facts]
+
+
+@pytest.mark.parametrize(("q8", "near"), [(0.96, True), (0.94, False)])
+def test_unseen_groups_near_the_trained_ones(q8: float, near: bool) -> None:
+    groups = {name: Estimate(value, value, value, 200) for name, value in
+              {"C8": 1.0, "D4": 1.0, "C4xC2": 1.0, "C2xC2xC2": 1.0, "Q8": q8}.items()}  # fmt: skip
+    values = SMALL.values | {f"holdout.{name}.k200": value for name, value in groups.items()}
+    assert read(Values(replace(SMALL, values=values))).near_trained == near
+
+
+@pytest.mark.parametrize(("mechanisms", "fails"), [(0.9, True), (0.1, False)])
+def test_semigroups_are_compared_with_the_mechanisms(mechanisms: float, fails: bool) -> None:
+    changed = {"holdout.semigroup.k200": Estimate(0.14, 0.1, 0.2, 200),
+               "solvers.holdout.semigroup.k200": Estimate(mechanisms, mechanisms, mechanisms, 200)}  # fmt: skip
+    assert read(Values(replace(SMALL, values=SMALL.values | changed))).fails_on_semigroups == fails

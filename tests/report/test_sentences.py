@@ -5,8 +5,9 @@ import re
 import pytest
 
 from helpers import ROOT
-from icalgebra.experiments.shared.readings import Models, OfModel, component_name, listed
+from icalgebra.experiments.shared.readings import Models, Number, OfModel, Stated, component_name, listed
 from icalgebra.report.page import reachable_tables
+from icalgebra.statistics import Estimate
 
 TEMPLATES = sorted((ROOT / "src" / "icalgebra").rglob("*.jinja"))
 
@@ -46,3 +47,17 @@ def test_no_head_of_a_column_is_empty() -> None:
     for path in TEMPLATES:
         assert not re.search(r"<th[^>]*></th>", path.read_text(encoding="utf-8")), path
     assert "<th></th>" not in Models([OfModel("small", {})]).header()
+
+
+def test_a_brief_row_has_plain_numbers_and_their_intervals_in_titles() -> None:
+    share = Number(Estimate(0.5, 0.4, 0.6, 20))
+    small, fast = OfModel("small", {"x": share, "heads": ["1.2", "3.0"]}), OfModel("fast", {"x": None, "heads": []})
+    models = Models([small, fast])
+    row = models.brief("a share", "x", paper=Stated(40.0, "%"))
+    assert '<td class="n" title="50.0 % [40.0, 60.0], n = 20">50.0\N{NO-BREAK SPACE}%</td>' in row
+    assert row.count("<td") == 4  # label, two models, paper
+    assert '<td class="n">–</td>' in row
+    assert row.endswith('<td class="n">40\N{NO-BREAK SPACE}%</td></tr>')
+    assert "1.2, 3.0" in models.brief("heads", "heads")
+    assert models.brief("heads", "heads").count("<td") == 3  # without the paper's column
+    assert models.brief_header(paper=True).count("<th") == models.brief_header().count("<th") + 1

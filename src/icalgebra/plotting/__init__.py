@@ -48,6 +48,8 @@ COLOURS = {
 MODEL_COLOURS = {"small": COLOURS["model"], "fast": "#e07b00", "published": "#3d3ddb", "deep": "#5d8a1f"}
 OTHER_MODELS = ("#8c564b", "#7f7fd1", "#b59b00", "#3a3a8c")  # in this order, for any other model
 WIDTH = 7.2  # inches: a page on a wide screen, still legible on a telephone
+WIDE = 10.0  # the whole column, for many panels with numbers
+MARKERS = ("o", "s", "^", "D")  # of models, beside their colours
 TITLE_SIZE, LEGEND_SIZE = 9.5, 8.5
 WIDER = 1.12  # than its panel, and a title would reach into the next one
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -83,9 +85,11 @@ def model_colours(results: Sequence[Result]) -> dict[str, str]:
     return {result.model: MODEL_COLOURS.get(result.model) or next(spare) for result in results}
 
 
-def by_model(results: Sequence[Result], columns: int, height: float, **options: Any) -> tuple[Figure, Any]:
+def by_model(
+    results: Sequence[Result], columns: int, height: float, width: float = WIDTH, **options: Any
+) -> tuple[Figure, Any]:
     """One row of panels per model; height is that of a row."""
-    return axes(len(results), columns, (WIDTH, height * len(results) + 0.3), **options)
+    return axes(len(results), columns, (width, height * len(results) + 0.3), **options)
 
 
 def named(results: Sequence[Result], result: Result, title: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import matplotlib
 from matplotlib.figure import Figure
 
 from icalgebra.language.vocabulary import FACT_LENGTH
@@ -12,6 +13,7 @@ from icalgebra.plotting import COLOURS, legend_below
 from icalgebra.results import Curve
 
 VISIBLE, LABELLED = 0.002, 0.1  # least attention on a fact that is drawn, and that is labelled
+DARK = 0.55  # luminance of a cell below which its number is white
 SLOT_COLOURS = ("#9aa5b1", "#c7b299", "#8d6cab", "#4c9f70", "#d9822b")
 SLOT_NAMES = ("left", "right", "=", "answer", "the ',' behind")
 
@@ -22,11 +24,11 @@ def head_map(
     title: str,
     colour: str = "Greens",
     top: float = 1.0,
-    size: float = 6.5,
+    size: float = 7.5,
 ) -> None:
-    """Layers in rows, heads in columns; every cell shows its number."""
+    """Layers in rows, heads in columns; every cell shows its number in hundredths, which leaves room for large type."""
     layers, heads = ([str(i) for i in range(len(items))] for items in (table, table[0]))
-    number_map(panel, table, layers, heads, colour, top, size=size)
+    number_map(panel, table, layers, heads, colour, top, factor=100, digits=0, size=size)
     titled(panel, title)
     panel.set_xlabel("head")
     panel.set_ylabel("layer")
@@ -49,8 +51,14 @@ def number_map(
     panel.set_yticks(range(len(rows)), rows)
     for i, row in enumerate(table):
         for j, value in enumerate(row):
-            ink = "white" if value > 0.6 * top else "#333333"
+            ink = "white" if _luminance(colour, value / top) < DARK else "#333333"
             panel.text(j, i, short(value * factor, digits), ha="center", va="center", fontsize=size, color=ink)
+
+
+def _luminance(colour: str, share: float) -> float:
+    """Of a colour of the scale, from 0 to 1."""
+    red, green, blue, _ = matplotlib.colormaps[colour](min(1.0, max(0.0, share)))
+    return 0.299 * red + 0.587 * green + 0.114 * blue
 
 
 def short(value: float, digits: int = 2) -> str:

@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from icalgebra.plotting import COLOURS
 
+STYLES = (
+    "-",
+    "--",
+    "-",
+    ":",
+    "-.",
+    "--",
+    "-",
+    "-",
+)  # of the skills in this order, for those who do not see the colours
 SKILLS = {
     "structural": ("structural tokens", "#999999"),
     "closure_top_k": ("closure (top K)", "#d27f48"),

@@ -64,6 +64,7 @@ class Reading:
     mixture_ceiling: Number
     published_fall: PublishedFall
     falls: tuple[Fall, ...]
+    falls_nowhere: bool
     c3: SmallGroup
     c4: SmallGroup
     controls_measured: bool
@@ -90,6 +91,7 @@ def read(values: Values) -> Reading:
             Number.exact(max(published_c4.values())), Number.exact(published_c4[last_k]), last_k
         ),
         falls=tuple(Fall(name, *pair) for name, pair in values.detail("falls").items() if pair),
+        falls_nowhere=not any(values.detail("falls").values()),
         c3=c3,
         c4=c4,
         controls_measured=bool(c3.short or c4.short),

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from icalgebra.language.vocabulary import LETTERS
-from icalgebra.plotting import COLOURS, WIDTH, axes, by_model, legend_below, named
+from icalgebra.plotting import COLOURS, MARKERS, WIDE, WIDTH, axes, by_model, legend_below, named
 from icalgebra.plotting.panels import attention_strip, facts_in, head_map, titled
 from icalgebra.results import Result
 
@@ -16,7 +16,8 @@ SIDES = ("left", "right")
 SLOTS = {"answer": "answer slot", "comma_behind": "the ',' behind", "fact": "all slots"}
 SCATTERED = "holdout"  # where the two sides rule out different answers
 MOST_ATTENTION = 0.6  # the end of the colour scale
-NAMED = 3  # heads named in a scatter panel
+CLOSE = (0.05, 0.15)  # attention and change: two names that near would lie on each other
+NAMED = 2  # heads named in a scatter panel: those with the largest changes, and with most attention
 
 
 def strips(*results: Result) -> Figure:
@@ -57,20 +58,20 @@ def logit_bars(panel: Any, direct: list[float], answer: str, wrong: set[str]) ->
 
 def attention(*results: Result) -> Figure:
     """Heat maps of every head's attention on facts that share a variable with the query, by side and slot."""
-    figure, panels = axes(2 * len(results), 3, (WIDTH, 3.6 * len(results)))
+    figure, panels = axes(2 * len(results), 3, (WIDE, 3.6 * len(results)))
     rows = [(result, side) for result in results for side in SIDES]
     for row, (result, side) in zip(panels, rows):
         for panel, (slot, name) in zip(row, SLOTS.items()):
             table = result.details["tables"][f"cancel_embedded.{side}.{slot}"]
             title = named(results, result, f"same {side}, {name}")
-            head_map(panel, table, title, "Oranges" if slot == "comma_behind" else "Greens", MOST_ATTENTION, size=5.5)
-            panel.title.set_fontsize(7.5)
+            head_map(panel, table, title, "Oranges" if slot == "comma_behind" else "Greens", MOST_ATTENTION)
+            panel.title.set_fontsize(8.5)
     return figure
 
 
 def attend_and_demote(*results: Result) -> Figure:
     """One point per head: attention on a side's facts against the change of their answers' direct logits."""
-    figure, panels = by_model(results, 2, 2.8)
+    figure, panels = by_model(results, 2, 2.6, WIDE, sharex=True, sharey=True)
     for row, result in zip(panels, results):
         for panel, side in zip(row, SIDES):
             _scatter(panel, result.details["tables"], f"{SCATTERED}.{side}")
@@ -83,25 +84,26 @@ def attend_and_demote(*results: Result) -> Figure:
 
 
 def _scatter(panel: Any, tables: dict[str, Any], key: str) -> None:
-    """Layers by colour, with intervals; the heads with the largest changes are named."""
+    """Layers by colour and mark, with intervals; the heads furthest from the others are named."""
     x, y = (np.array(tables[f"{key}.{name}"]) for name in ("fact", "change_in_group"))
     dx, dy = (np.array(tables[f"{key}.{name}.half"]) for name in ("fact", "change_in_group"))
     # the last layer is red however few there are, since readers are taken from it; beyond four, deep layers share red
     shades = ["#c9ccd2", COLOURS["identity"], COLOURS["associate"], COLOURS["cancel"]]
     for layer in range(len(x)):
         colour = shades[min(3, layer + max(0, 4 - len(x)))]
-        panel.errorbar(100 * x[layer], y[layer], dy[layer], 100 * dx[layer], fmt="o", markersize=3.5, color=colour,
+        panel.errorbar(100 * x[layer], y[layer], dy[layer], 100 * dx[layer], fmt=MARKERS[layer % len(MARKERS)],
+                       markersize=4, color=colour,
                        elinewidth=0.7, label=f"layer {layer}")  # fmt: skip
     panel.axhline(0, color="#333333", linewidth=0.6)
-    ranked = [divmod(int(place), x.shape[1]) for place in np.abs(y).ravel().argsort()[::-1][:NAMED]]
-    apart = 0.08 * (y.max() - y.min() + 2 * dy.max())  # labels nearer than that would lie on each other
-    height = float("inf")
-    for layer, head in sorted(ranked, key=lambda found: -y[found]):
-        height = min(y[layer, head], height - apart)
-        panel.annotate(f"{layer}.{head}", (100 * x[layer, head], y[layer, head]), (100 * x.max() * 1.08, height),
-                       fontsize=7.5, va="center",
-                       arrowprops={"arrowstyle": "-", "color": "#999999", "linewidth": 0.5})  # fmt: skip
-    panel.set_xlim(right=100 * x.max() * 1.25)
+    furthest = [np.abs(y).ravel().argsort()[::-1][:NAMED], x.ravel().argsort()[::-1][:NAMED]]
+    named_at: list[tuple[float, float]] = []
+    for place in np.concatenate(furthest):
+        layer, head = divmod(int(place), x.shape[1])
+        if any(abs(x[layer, head] - near) < CLOSE[0] and abs(y[layer, head] - by) < CLOSE[1] for near, by in named_at):
+            continue
+        named_at.append((x[layer, head], y[layer, head]))
+        panel.annotate(f"{layer}.{head}", (100 * x[layer, head], y[layer, head]), (4, 4), textcoords="offset points",
+                       fontsize=7.5)  # fmt: skip
 
 
 FIGURES = (strips, attention, attend_and_demote)

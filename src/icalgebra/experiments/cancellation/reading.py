@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from icalgebra.experiments.shared.readings import NotMeasured, Number, Shown, Values
+from icalgebra.experiments.shared.readings import NotMeasured, Number, Shown, Stated, Values, stated
 
 MOSTLY_COMMA = 0.5  # of a reader's attention on its facts: with more on the ',', it does not read the answer slot
 HARDLY_CHANCE = 1.25  # times chance: a reader with less attention on its facts does not look for them
+SPECIALIST = 0.5  # of a head's attention on one side's answers, though every fact is of one of two sides
 UNSEEN = 0.1  # attention on a side's facts below which a demoter cannot have read them itself
 ABLATED_ON = ("cancel", "cancel_embedded", "copy")
 
@@ -89,11 +90,24 @@ class Ablation:
 
 
 @dataclass(frozen=True)
+class Specialist:
+    """An answer head that attends to one side's answers more than to everything else."""
+
+    side: SideName
+    head: str
+    attention: Number
+    published: Stated
+
+
+@dataclass(frozen=True)
 class Reading:
     n: int
     short_facts: int
     left: Side
     right: Side
+    published_left: Stated
+    published_right: Stated
+    specialists: tuple[Specialist, ...]  # answer heads with most of their attention on one side
     same_answer_head: bool
     same_reader: bool
     same_demoter: bool
@@ -114,11 +128,19 @@ def read(values: Values) -> Reading:
     sides: dict[SideName, Side] = {"left": _side(values, "left"), "right": _side(values, "right")}
     left, right = sides["left"], sides["right"]
     readers = _readers(left.reader, right.reader)
+    published = {name: stated(f"L5.{name}_slot") for name in sides}
     return Reading(
         n=left.answer_head.attention.n,
         short_facts=values.config["short_facts"],
         left=left,
         right=right,
+        published_left=published["left"],
+        published_right=published["right"],
+        specialists=tuple(
+            Specialist(name, side.answer_head.head, side.answer_head.attention, published[name])
+            for name, side in sides.items()
+            if side.answer_head.attention.low > SPECIALIST
+        ),
         same_answer_head=left.answer_head.head == right.answer_head.head,
         same_reader=left.reader.head == right.reader.head,
         same_demoter=left.demoter.head == right.demoter.head,

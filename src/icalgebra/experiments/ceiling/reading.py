@@ -27,6 +27,7 @@ class Reading:
     ceiling: Number  # this and what follows: hold-out sequences, p_mix .7 without D2
     published_model: Stated
     published_model_share: Number
+    published_model_share_fitting: Number  # of the ceiling in the setting that the published curves fit
     mechanisms: Number
     mechanisms_share: Number
     after_twenty: Number
@@ -50,6 +51,7 @@ def read(values: Values) -> Reading:
         ceiling=values.number("p7.holdout.ceiling"),
         published_model=stated("C2m.model"),
         published_model_share=values.number("p7.holdout.published_model_share"),
+        published_model_share_fitting=values.number("p5_d2.holdout.published_model_share"),
         mechanisms=values.number("p7.holdout.solvers"),
         mechanisms_share=values.number("p7.holdout.solvers_share"),
         after_twenty=values.number("p7.holdout.at.20"),

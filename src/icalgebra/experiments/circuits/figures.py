@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from icalgebra.language.vocabulary import SLOTS
-from icalgebra.plotting import COLOURS, WIDTH, axes, by_model, named
+from icalgebra.plotting import COLOURS, WIDE, WIDTH, axes, by_model, named
 from icalgebra.plotting.panels import head_map, number_map, short, titled
 from icalgebra.results import Result
 
@@ -181,15 +181,15 @@ def _place_name(place: str) -> str:
 def knockout(*results: Result) -> Figure:
     """One table per distribution and model: the slot that may not be read in rows, the reading token in columns."""
     names = list(results[0].details["knockout"]["tables"])
-    figure, panels = by_model(results, len(names), 1.9, sharey=True)
+    figure, panels = by_model(results, len(names), 2.2, WIDE, sharey=True)
     for row, result in zip(panels, results):
         for panel, name in zip(row, names):
             table = [[result.values[f"knockout.{name}.{slot}.{token}"].value for token in BLOCKED] for slot in SLOTS]
             rows, columns = [_sign(slot) for slot in SLOTS], [_sign(token) for token in BLOCKED]
-            number_map(panel, table, rows, columns, "Greens", 1.0, factor=100, digits=0, size=6)
-            panel.tick_params(labelsize=6.5)
+            number_map(panel, table, rows, columns, "Blues_r", 1.0, factor=100, digits=0, size=7.5)
+            panel.tick_params(labelsize=7.5)
             titled(panel, named(results, result, name))
-            panel.set_xlabel("read by", fontsize=8)
+            panel.set_xlabel("read by", fontsize=8.5)
         row[0].set_ylabel("slot not read")
     return figure
 
@@ -197,11 +197,11 @@ def knockout(*results: Result) -> Figure:
 def commas(*results: Result) -> Figure:
     """One heat map per distribution and model: accuracy where one head of one layer may not read ','."""
     names = list(results[0].details["knockout"]["tables"])
-    figure, panels = by_model(results, len(names), 1.6)
+    figure, panels = by_model(results, len(names), 1.7, WIDE)
     for row, result in zip(panels, results):
         for panel, name in zip(row, names):
             table = result.details["knockout"]["tables"][name]["heads"]
-            head_map(panel, table, named(results, result, name), size=4.5)
+            head_map(panel, table, named(results, result, name), size=6.5)
     return figure
 
 

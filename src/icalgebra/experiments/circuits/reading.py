@@ -12,6 +12,7 @@ CARRIES = 0.8  # share of the effect on fresh pairs, for a set that was chosen t
 LEADS = 0.9  # K4: of the reversed effect, for the copying head
 SHARED = 0.08  # published: for copy no other head has more
 NEEDED = 0.5  # lost accuracy: without these reads the mechanism is gone
+OTHER_SLOTS = {"left": "left slots", "right": "right slots", "equals": "'='", "answer": "answer slots"}
 UNNEEDED = 0.1  # lost accuracy: without these reads it works as before
 
 
@@ -71,6 +72,7 @@ class Blocked:
     by_operands: Number
     by_all: Number
     answers: Number  # where answer slots may not be read by any of them
+    without: dict[str, Number]  # the same for the other slots of a fact
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,10 @@ class Reading:
     n_blocked: int
     blocked_facts: int
     blocked: list[Blocked]
+    by_one: list[str]  # mechanisms that one component carries,
+    by_few: list[str]  # that a set does,
+    not_held: list[str]  # and whose set does not hold on fresh pairs
+    also: dict[str, list[str]]  # other slots of the facts, and what is gone where no token of the query may read them
     through_commas: list[str]  # gone where no token of the query may read ','
     at_equals: list[str]  # of these, gone where '=' alone may not
     at_operands: list[str]  # of these, gone where both operands may not
@@ -95,6 +101,9 @@ def read(values: Values) -> Reading:
     mechanisms = [_mechanism(values, name) for name in values.detail("mechanisms")]
     blocked = [_blocked(values, name) for name in values.detail("knockout", "tables")]
     gone = [item for item in blocked if _lost(item, item.by_all) > NEEDED]
+    judged = [item for item in mechanisms if item.reacts and item.members]
+    lost = {words: [item.name for item in blocked if _lost(item, item.without[slot]) > NEEDED]
+            for slot, words in OTHER_SLOTS.items()}  # fmt: skip
     return Reading(
         n_pairs=values.config["n_pairs"],
         n_judged=values.config["n_pairs"] // 2,
@@ -105,6 +114,10 @@ def read(values: Values) -> Reading:
         n_blocked=values.config["n_knockout"],
         blocked_facts=values.config["knockout_facts"],
         blocked=blocked,
+        by_one=[item.name for item in judged if item.one],
+        by_few=[item.name for item in judged if item.carries and not item.one],
+        not_held=[item.name for item in judged if not item.carries],
+        also={words: names for words, names in lost.items() if names},
         through_commas=[item.name for item in gone],
         at_equals=[item.name for item in gone if _lost(item, item.by_equals) > NEEDED],
         at_operands=[item.name for item in gone if _lost(item, item.by_operands) > NEEDED],
@@ -176,6 +189,7 @@ def _blocked(values: Values, name: str) -> Blocked:
         by_operands=values.number(f"knockout.{name}.comma.operands"),
         by_all=values.number(f"knockout.{name}.comma.all"),
         answers=values.number(f"knockout.{name}.answer.all"),
+        without={slot: values.number(f"knockout.{name}.{slot}.all") for slot in OTHER_SLOTS},
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from icalgebra.experiments.cancellation.figures import logit_bars
-from icalgebra.plotting import WIDTH, axes, by_model, legend_below, named
+from icalgebra.plotting import WIDE, WIDTH, axes, by_model, legend_below, named
 from icalgebra.plotting.panels import attention_strip, facts_in, head_map, titled
 from icalgebra.results import Result
 
@@ -28,10 +28,10 @@ DECODED = {
 
 def effects(*results: Result) -> Figure:
     """One heat map per kind of pair and model: the average change of the clean answer's probability."""
-    figure, panels = by_model(results, 3, 1.9)
+    figure, panels = by_model(results, 3, 1.9, WIDE)
     for row, result in zip(panels, results):
         for panel, (kind, name) in zip(row, EFFECTS.items()):
-            head_map(panel, result.details["effects"][kind], named(results, result, name), size=5.5)
+            head_map(panel, result.details["effects"][kind], named(results, result, name))
     return figure
 
 
@@ -59,13 +59,12 @@ def _told_wrong(facts: list[str]) -> set[str]:
 
 def decoded(*results: Result) -> Figure:
     """Shares of prompts on which each head's top logit is the answer (or the most attended variable)."""
-    figure, panels = axes(2 * len(results), 3, (WIDTH, 3.6 * len(results)))
+    figure, panels = axes(2 * len(results), 3, (WIDE, 3.6 * len(results)))
     for place, result in enumerate(results):
         for panel, (key, name) in zip(panels[2 * place : 2 * place + 2].flat, DECODED.items()):
             colour = "Purples" if "commut" in key else "Greys" if "none" in key else "Greens"
             title = named(results, result, name)
-            head_map(panel, result.details["decode"][key], title, "Reds" if "attended" in key else colour, size=5.5)
-            panel.title.set_fontsize(7.5)
+            head_map(panel, result.details["decode"][key], title, "Reds" if "attended" in key else colour)
     return figure
 
 

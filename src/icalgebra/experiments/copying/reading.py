@@ -46,6 +46,7 @@ class Reading:
     commute_head: str
     commute_effect: Number
     spread: Literal["none", "several", "one"]  # who copies
+    no_head_leads: bool
     n_together: int
     together: dict[str, Shown]
     commute_together: dict[str, Shown]
@@ -55,6 +56,7 @@ class Reading:
     flipped_head: str
     flipped_effect: Number
     flipped_of_head: Number
+    same_on_flipped: bool  # a chosen copying head leads on flipped queries, too
     another_decides: bool  # the copying head points at the reverse fact, another leads on flipped queries
     n_variants: int
     exact_mass: Number
@@ -90,6 +92,7 @@ def read(values: Values) -> Reading:
         commute_head=leading["commute"],
         commute_effect=values.number("aie.commute.first", ""),
         spread=_spread(values),
+        no_head_leads=_spread(values) == "none",
         n_together=alone.n,
         together=values.optionals("aie.copy.together.{}", ("one", "two", "three", "all"), ""),
         commute_together=values.optionals("aie.commute.together.{}", ("one", "two", "three"), ""),
@@ -99,6 +102,7 @@ def read(values: Values) -> Reading:
         flipped_head=leading["flipped"],
         flipped_effect=values.number("aie.flipped.first", ""),
         flipped_of_head=values.number("aie.flipped.copying_head", ""),
+        same_on_flipped="chosen_by" in values.config and leading["flipped"] == head,
         another_decides=leading["flipped"] != head and commutative.value > ATTENDS,
         n_variants=values.number("variants.exact.correct").n,
         exact_mass=values.number("variants.exact.mass.same_pair"),

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from icalgebra.plotting import COLOURS, WIDTH, axes, legend_below, line, log_axis, model_colours
-from icalgebra.plotting.skills import SKILLS
+from icalgebra.plotting import COLOURS, WIDE, WIDTH, axes, legend_below, line, log_axis, model_colours
+from icalgebra.plotting.skills import SKILLS, STYLES
 from icalgebra.results import Result
 
-SLOT_COLOURS = {"left": "#4a7fb5", "right": "#999999", "answer": COLOURS["cancel"]}
+SLOT_COLOURS = {"left": "#111111", "right": "#8a8a8a", "answer": "#8c6d31"}  # of no skill
 SEED_COLUMNS = 3
 ROLES = {
     "copy": ("copy", COLOURS["copy"]),
@@ -25,41 +25,49 @@ ROLES = {
 
 
 def phases(*results: Result) -> Figure:
-    """Top: loss by slot, with its floor dashed. Bottom: accuracy on each skill, with a mark where it appears."""
-    figure, panels = axes(2, len(results), (WIDTH, 5.8), sharex="col", sharey="row", height_ratios=[1, 1.5])
-    for (loss, accuracy), result in zip(panels.T, results):
+    """Top: loss by slot, with its floor dashed. Middle: the onset of each skill. Bottom: accuracy on each skill."""
+    figure, panels = axes(3, len(results), (WIDE, 7.0), sharex="col", sharey="row", height_ratios=[1, 0.8, 1.5])
+    for (loss, onsets, accuracy), result in zip(panels.T, results):
         _losses(loss, result)
-        for place, (name, (label, colour)) in enumerate(SKILLS.items()):
+        for place, (name, (_, colour)) in enumerate(SKILLS.items()):
+            onsets.axhline(
+                place, color=colour, linestyle=STYLES[place], linewidth=1, alpha=0.6
+            )  # the key to the curves
+            _mark(onsets, result, name, colour, place)
             if name in result.curves:
-                line(accuracy, result.curves[name], colour, label)
-                _mark(accuracy, result, name, colour, 103 + 2.6 * place)
+                line(accuracy, result.curves[name], colour, linestyle=STYLES[place])
         accuracy.axhline(50, color="#bbbbbb", linewidth=0.8, linestyle=":")
-        accuracy.set(xlabel="training steps", ylim=(0, 104 + 2.6 * len(SKILLS)))
-        accuracy.set_yticks(range(0, 101, 20))
+        accuracy.set(xlabel="training steps", ylim=(0, 102))
         log_axis(accuracy)
         loss.set_title(result.model if len(results) > 1 else "")
     panels[0][0].set(ylabel="loss (nats)", ylim=(0, None))
-    panels[1][0].set_ylabel("accuracy (%)")
-    legend_below(figure, panels, columns=4)
+    panels[0][0].legend(fontsize=8, loc="lower left")
+    panels[1][0].set(ylabel="onset", ylim=(-0.7, len(SKILLS) - 0.3))
+    for panel in panels[1]:
+        panel.grid(False, axis="y")
+    panels[1][0].set_yticks(range(len(SKILLS)), [label for label, _ in SKILLS.values()])
+    for text, (_, colour) in zip(panels[1][0].get_yticklabels(), SKILLS.values()):
+        text.set_color(colour)
+    panels[2][0].set_ylabel("accuracy (%)")
     return figure
 
 
 def _losses(panel: Any, result: Result) -> None:
     for slot, colour in SLOT_COLOURS.items():
         for i, run in enumerate(result.details["runs"]):
-            label = f"loss, {slot} slot" if i == 0 else ""
+            label = f"{slot} slot" if i == 0 else ""
             panel.plot(run["steps"], run["values"][f"loss/{slot}"], color=colour, linewidth=1.2, label=label)
         floor = result.values.get(f"floor.{slot}")
         if floor is not None:
-            panel.axhline(floor.value, color=colour, linestyle="--", linewidth=1, label=f"its floor, {slot} slot")
+            panel.axhline(floor.value, color=colour, linestyle="--", linewidth=1)
 
 
 def _mark(panel: Any, result: Result, name: str, colour: str, height: float) -> None:
-    """The onset with its interval, above the curves."""
+    """The onset with its interval, in the skill's colour."""
     found = result.values.get(f"onset.{name}")
     if found is not None:
-        panel.plot([found.low, found.high], [height] * 2, color=colour, linewidth=2)
-        panel.plot([found.value], [height], "o", color=colour, markersize=4)
+        panel.plot([found.low, found.high], [height] * 2, color=colour, linewidth=3.5)
+        panel.plot([found.value], [height], "o", color=colour, markersize=6)
 
 
 def seeds(*results: Result) -> Figure:

@@ -18,6 +18,7 @@ OTHER_ROLES = ("query_promotion", "identity_demotion", "left_cancellation", "rig
 MOSTLY_CHANCE = 0.1  # regret over floor, below which the remaining loss is nearly all chance
 MANY_PAIRS = 6  # more pairs of skills than this are counted, not named
 EARLY_ASSOCIATE = 0.2  # accuracy on associate before copying that calls for a warning
+IN_WORDS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine"}
 LASTS = 1.15  # ratio of last to first step of a plateau, above which it does not only pass through
 
 
@@ -86,6 +87,10 @@ class Order:
     associate_missing: bool  # in at least one run
     one_run: bool
 
+    @property
+    def none_reversed(self) -> bool:
+        return not self.reversed
+
 
 @dataclass(frozen=True)
 class Plateau:
@@ -99,6 +104,11 @@ class Plateau:
     verdict: Literal["below", "above", "published"]
     lasts: Number | None  # the longest plateau, where the accuracy does not only pass through the band
     promotion_onset: Number | None
+
+    @property
+    def later_verdict(self) -> str:
+        """Where there was no early peak at one half, which says more."""
+        return "" if self.half_early else self.verdict
 
 
 @dataclass(frozen=True)
@@ -129,6 +139,10 @@ class Reading:
     order: Order | None
     plateau: Plateau | None
     roles: Roles | None
+
+    @property
+    def runs_in_words(self) -> str:
+        return f"{IN_WORDS.get(self.n_runs, self.n_runs)} run{'s' * self.several_runs}"
 
 
 def read(values: Values) -> Reading:

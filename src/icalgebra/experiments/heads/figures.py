@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from icalgebra.plotting import WIDTH, axes, named
+from icalgebra.plotting import WIDE, WIDTH, axes, named
 from icalgebra.plotting.panels import head_map, number_map, titled
 from icalgebra.results import Result
 
-COLOURS = ("Greens", "Purples", "YlOrBr", "RdPu", "Reds", "Oranges", "Blues")
-
 
 def roles(*results: Result) -> Figure:
-    """One heat map per role and model: the score of every head; each colour scale ends at the panel's best head."""
-    figure, panels = axes(2 * len(results), 4, (WIDTH, 3.3 * len(results)))
-    for place, result in enumerate(results):
-        found, own = result.details["roles"], panels[2 * place : 2 * place + 2].flat
-        for panel, colour, (role, table) in zip(own, COLOURS, found.items()):
-            best = max(max(row) for row in table["scores"])
-            head_map(panel, table["scores"], named(results, result, role), colour, max(best, 1e-6), size=4.2)
-            panel.title.set_fontsize(7.5)
-        for panel in panels[2 * place : 2 * place + 2].flat[len(found) :]:
-            panel.axis("off")
+    """A row per role and a column per model: the score of every head; a role's colour scale is that of all models."""
+    names = list(dict.fromkeys(role for result in results for role in result.details["roles"]))
+    figure, panels = axes(len(names), len(results), (WIDE, 1.6 * len(names)))
+    for row, role in zip(panels, names):
+        tables = [result.details["roles"].get(role, {}).get("scores") for result in results]
+        best = max(value for table in tables if table for line in table for value in line)
+        for panel, result, table in zip(row, results, tables):
+            if table is None:
+                panel.axis("off")
+            else:
+                head_map(panel, table, named(results, result, role), "Blues", max(best, 1e-6))
     return figure
 
 

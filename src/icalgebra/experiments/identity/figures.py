@@ -7,17 +7,21 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from icalgebra.plotting import COLOURS, WIDTH, axes, by_model, by_order, legend_below, named
+from icalgebra.plotting import COLOURS, WIDE, axes, by_model, by_order, legend_below, named
 from icalgebra.plotting.panels import head_map, titled
 from icalgebra.results import Result
 
-DOSES = {
-    "dose.plain.query_variable": ("a query variable", COLOURS["identity"], "-"),
-    "dose.random.query_variable": ("a query variable, random directions", "#9aa5b1", "-"),
-    "dose.false_left.right_variable": ("false left identity: the right variable", COLOURS["commute"], "-"),
-    "dose.false_right.left_variable": ("false right identity: the left variable", COLOURS["associate"], "-"),
-    "dose.plain.correct": ("the true answer", COLOURS["copy"], "--"),
-    "dose.false.correct": ("false identity: the true answer", COLOURS["cancel"], "--"),
+DOSES = {  # a row of panels each
+    "natural context": {
+        "dose.plain.query_variable": ("a query variable", COLOURS["identity"], "-"),
+        "dose.random.query_variable": ("a query variable, random directions", "#7d8894", "-"),
+        "dose.plain.correct": ("the true answer", "#222222", "--"),
+    },
+    "with a false identity fact": {
+        "dose.false_left.right_variable": ("false left identity: the right variable", COLOURS["cancel"], "-"),
+        "dose.false_right.left_variable": ("false right identity: the left variable", COLOURS["associate"], "-"),
+        "dose.false.correct": ("the true answer", "#222222", "--"),
+    },
 }
 BAR_NAMES = {"other operand (the answer)": "answer", "identity": "identity", "rest of the group": "group",
              "other variables": "others"}  # fmt: skip
@@ -62,11 +66,11 @@ def _layers(panel: Any, result: Result) -> None:
 
 def heads(*results: Result) -> Figure:
     """Share of identity queries on which each head promotes both variables or demotes the identity; mean logits."""
-    figure, panels = by_model(results, 4, 2.2, width_ratios=(1.6, 1.6, 0.7, 0.7))
+    figure, panels = by_model(results, 4, 2.2, WIDE, width_ratios=(1.6, 1.6, 0.7, 0.7))
     for row, result in zip(panels, results):
         found = result.details["heads"]
-        head_map(row[0], found["promotion"], named(results, result, "top two are x, y"), "YlOrBr", size=5.5)
-        head_map(row[1], found["demotion"], named(results, result, "lowest is identity"), "RdPu", size=5.5)
+        head_map(row[0], found["promotion"], named(results, result, "top two are x, y"), "YlOrBr")
+        head_map(row[1], found["demotion"], named(results, result, "lowest is identity"), "RdPu")
         for panel, (head, bars) in zip(row[2:], found["bars"].items()):
             panel.bar(range(len(bars)), list(bars.values()), color=BAR_COLOURS)
             panel.set_xticks(range(len(bars)), [BAR_NAMES[name] for name in bars], rotation=60, ha="right", fontsize=7)
@@ -77,20 +81,23 @@ def heads(*results: Result) -> Figure:
 
 
 def dose_response(*results: Result) -> Figure:
-    """Shares of predictions against the dose in cluster distances; the paper's raw dose is marked. Panels: models."""
-    figure, panels = axes(1, len(results), (WIDTH, 3.6), sharey=True)
-    for panel, result in zip(panels[0], results):
-        _doses(panel, result)
-        titled(panel, named(results, result, f"clusters {result.details['distance']:.1f} apart"))
-        panel.set(xlabel="dose of v1 in cluster distances", ylim=(-2, 102))
-    panels[0][0].set_ylabel("share of predictions (%)")
-    legend_below(figure, panels, 2)
+    """Shares of predictions against the dose in cluster distances; the paper's raw dose is marked. Columns: models."""
+    figure, panels = axes(len(DOSES), len(results), (WIDE, 5.2), sharex="col", sharey=True)
+    for row, (title, curves) in zip(panels, DOSES.items()):
+        for panel, result in zip(row, results):
+            _doses(panel, result, curves)
+            titled(panel, named(results, result, title))
+            panel.set(ylim=(-2, 102))
+        row[0].set_ylabel("share of predictions (%)")
+    for panel in panels[-1]:
+        panel.set_xlabel("coefficient of v1, in cluster distances")
+    legend_below(figure, panels, 3)
     return figure
 
 
-def _doses(panel: Any, result: Result) -> None:
+def _doses(panel: Any, result: Result, curves: dict[str, tuple[str, str, str]]) -> None:
     distance, raw_dose = result.details["distance"], result.config["raw_dose"]
-    for key, (name, colour, style) in DOSES.items():
+    for key, (name, colour, style) in curves.items():
         if key not in result.curves:  # earlier results have random directions at two doses only
             continue
         curve = result.curves[key]
@@ -98,8 +105,7 @@ def _doses(panel: Any, result: Result) -> None:
         panel.plot(x, [100 * y for y in curve.y], style, color=colour, label=name, marker="o", markersize=2.5)
         panel.fill_between(x, [100 * y for y in curve.low], [100 * y for y in curve.high], color=colour, alpha=0.12)
     for dose in (-raw_dose, raw_dose):
-        label = f"±{raw_dose:g} raw units" if dose > 0 else ""
-        panel.axvline(dose / distance, color="#888888", linewidth=0.8, linestyle=":", label=label)
+        panel.axvline(dose / distance, color="#888888", linewidth=0.8, linestyle=":")
 
 
 def steered(*results: Result) -> Figure:

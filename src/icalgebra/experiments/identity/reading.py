@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-from icalgebra.experiments.shared.readings import Number, Stated, Values
+from icalgebra.experiments.shared.readings import NotMeasured, Number, Shown, Stated, Values
+from icalgebra.statistics import Estimate
 
 DEMOTES = 0.5  # share of identity queries with the identity lowest, above which a head demotes it
 ATTENDS = 0.5  # attention mass on identity facts, below which the demoting head does not attend to them
+SMALL = 0.25  # of the distance between the clusters: a small fraction
+NEAR = 1e-3  # doses in a result are rounded
 LITTLE_CONFUSION = 0.05  # a false identity fact that costs less accuracy leaves steering by −v1 little to repair
 
 
@@ -45,6 +49,11 @@ class Steering:
     at_distance: Number
     along_random: Number  # random directions of the same length
     worse_than_random: bool
+    at_two: Shown  # a query variable is predicted at two distances,
+    random_at_two: Shown  # and along random directions
+    steers_at_two: bool  # clearly more than those
+    small_raw_dose: bool  # the paper's length is a small fraction of the distance,
+    raw_dose_beyond: bool  # or more than all of it
     random_everywhere: bool  # random directions were measured at every dose
     logit_gap: Number
     both_on_top: Number
@@ -104,6 +113,8 @@ def _heads(values: Values) -> Heads:
 def _steering(values: Values) -> Steering:
     at_distance = values.number("steer_distance.plus.query_variable")
     along_random = values.number("steer_distance.random.query_variable")
+    distance = values.detail("distance")
+    at_two, random_at_two = (_at(values, f"dose.{name}.query_variable", 2 * distance) for name in ("plain", "random"))
     return Steering(
         raw_dose=Stated(values.config["raw_dose"]),
         unsteered=values.number("plain.query_variable"),
@@ -111,6 +122,11 @@ def _steering(values: Values) -> Steering:
         at_distance=at_distance,
         along_random=along_random,
         worse_than_random=at_distance.high <= along_random.low,
+        at_two=at_two,
+        random_at_two=random_at_two,
+        steers_at_two=clearly_more(at_two, random_at_two),
+        small_raw_dose=values.config["raw_dose"] < SMALL * distance,
+        raw_dose_beyond=values.config["raw_dose"] > distance,
         random_everywhere="dose.random.query_variable" in values.result.curves,
         logit_gap=values.number("steer_distance.plus.logit_gap", ""),
         both_on_top=values.number("steer_distance.plus.both_on_top"),
@@ -119,6 +135,21 @@ def _steering(values: Values) -> Steering:
         minus_raw_dose=values.number("steer.minus.correct"),
         minus_distance=values.number("steer_distance.minus.correct"),
     )
+
+
+def clearly_more(one: Shown, other: Shown) -> bool:
+    """Not measured is not more."""
+    return isinstance(one, Number) and isinstance(other, Number) and one.low > other.high
+
+
+def _at(values: Values, curve: str, dose: float) -> Shown:
+    """The point of a curve at this dose; earlier results lack the random directions' curve."""
+    found = values.result.curves.get(curve)
+    places = [i for i, x in enumerate(found.x) if math.isclose(x, dose, rel_tol=NEAR)] if found else []
+    if not found or not places:
+        return NotMeasured()
+    i = places[0]
+    return Number(Estimate(found.y[i], found.low[i], found.high[i], found.n[i]))
 
 
 def _false_fact(values: Values) -> FalseFact:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from matplotlib.figure import Figure
 
-from icalgebra.experiments import claim
 from icalgebra.language.vocabulary import MECHANISMS
 from icalgebra.plotting import COLOURS, WIDTH, axes, legend_below, line, log_axis, model_colours
 from icalgebra.results import Result
 
 KINDS = {"train": "training sequences", "holdout": "hold-out sequences"}
-CLAIMS = {"train": "C1m.model", "holdout": "C2m.model"}
 
 
 def over_mechanisms(*results: Result) -> Figure:
@@ -27,7 +24,6 @@ def over_mechanisms(*results: Result) -> Figure:
         panel.set(title=title, xlabel="facts of context", xlim=(1, results[0].curves[f"{kind}.model"].x[-1]))
         panel.set_ylim(0, 101)
         log_axis(panel, (1, 3, 10, 30, 100))
-        _note_aucs(panel, results, kind)
     panels[0][0].set_ylabel("share of queries (%)")
     legend_below(figure, panels, 5)
     return figure
@@ -38,14 +34,6 @@ def _stack(panel: Any, result: Result, kind: str) -> None:
     colours = [COLOURS[name] for name in MECHANISMS]
     x = result.curves[f"{kind}.model"].x
     panel.stackplot(x, shares, labels=MECHANISMS, colors=colours, linewidth=0, alpha=0.75)
-
-
-def _note_aucs(panel: Any, results: Sequence[Result], kind: str) -> None:
-    """The areas under the models' curves, and under the paper's model's."""
-    ours = [f"{result.model} {100 * result.values[f'{kind}.auc'].value:.1f}" for result in results]
-    text = "\n".join(["AUC (%)", *ours, f"the paper's model {claim(CLAIMS[kind]).number}"])
-    box = {"facecolor": "white", "alpha": 0.85, "edgecolor": "none"}
-    panel.text(0.97, 0.04, text, transform=panel.transAxes, ha="right", fontsize=8, bbox=box)
 
 
 FIGURES = (over_mechanisms,)

@@ -20,6 +20,7 @@ class Answered:
     entailed: Shown  # accuracy where the facts leave one answer,
     guess: Shown  # and where they leave several
     guess_ceiling: Shown
+    published_auc: Stated
     published_mechanisms: Stated
     published_above: Number
 
@@ -64,8 +65,8 @@ class Reading:
 
 
 def read(values: Values) -> Reading:
-    holdout = _answered(values, "holdout", "C2.total_p7", "C2m.unexplained")
-    train = _answered(values, "train", "C1.total_p7", "C1m.unexplained")
+    holdout = _answered(values, "holdout", "C2m.model", "C2.total_p7", "C2m.unexplained")
+    train = _answered(values, "train", "C1m.model", "C1.total_p7", "C1m.unexplained")
     return Reading(
         model=values.result.model,
         holdout=holdout,
@@ -84,7 +85,7 @@ def read(values: Values) -> Reading:
     )
 
 
-def _answered(values: Values, kind: str, mechanisms_claim: str, above_claim: str) -> Answered:
+def _answered(values: Values, kind: str, model_claim: str, mechanisms_claim: str, above_claim: str) -> Answered:
     return Answered(
         auc=values.number(f"{kind}.auc"),
         ceiling=values.number(f"{kind}.ceiling"),
@@ -94,6 +95,7 @@ def _answered(values: Values, kind: str, mechanisms_claim: str, above_claim: str
         entailed=values.optional(f"{kind}.entailed"),
         guess=values.optional(f"{kind}.guess"),
         guess_ceiling=values.optional(f"{kind}.guess_ceiling"),
+        published_auc=stated(model_claim),
         published_mechanisms=stated(mechanisms_claim),
         published_above=Number.exact(stated(above_claim).value / 100, "points"),
     )

@@ -7,11 +7,12 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from icalgebra.plotting import by_model, named
+from icalgebra.plotting import WIDE, axes, named
 from icalgebra.plotting.panels import titled
 from icalgebra.results import Result
 
 KINDS = ("closure", "cancellation")
+EVERY = 5  # variables from one that is named on an axis to the next
 
 
 def accuracy(*results: Result) -> Figure:
@@ -32,19 +33,22 @@ def among_probes(*results: Result) -> Figure:
 def _matrices(
     results: Sequence[Result], key: str, rows: str, span: tuple[float, float], colours: str, factor: float = 1.0
 ) -> Figure:
-    """One matrix per subspace and model, with the variables in order on both axes; one colour scale for all."""
-    figure, panels = by_model(results, 2, 3.3)
-    for row, result in zip(panels, results):
+    """One matrix per subspace (row) and model (column), variables in order on both axes; one colour scale for all."""
+    width = WIDE if len(results) > 1 else 0.5 * WIDE
+    figure, panels = axes(len(KINDS), len(results), (width, 6.4))
+    for column, result in zip(panels.T, results):
         letters = list(result.details["variables"])
-        for panel, kind in zip(row, KINDS):
+        for panel, kind in zip(column, KINDS):
             table = [[factor * value for value in line] for line in result.details[kind][key]]
             drawn = panel.imshow(table, cmap=colours, vmin=span[0], vmax=span[1])
             _plain(panel, letters)
             if key != "probes":  # a probe's cosine with itself is always one
                 _numbered(panel, table, factor, span[1])
             titled(panel, named(results, result, f"{kind} subspace"))
-            panel.set_xlabel("probe")
-        row[0].set_ylabel(rows)
+    for panel in panels[-1]:
+        panel.set_xlabel("probe")
+    for panel in panels[:, 0]:
+        panel.set_ylabel(rows)
     figure.colorbar(drawn, ax=panels, shrink=0.8, label="accuracy (%)" if factor > 1 else "cosine")
     return figure
 
@@ -54,8 +58,9 @@ def _plain(panel: Any, letters: list[str]) -> None:
     panel.tick_params(length=0)
     for spine in panel.spines.values():
         spine.set_visible(False)
-    panel.set_xticks(range(len(letters)), letters)
-    panel.set_yticks(range(len(letters)), letters)
+    shown = range(0, len(letters), EVERY)  # they are in order
+    panel.set_xticks(shown, letters[::EVERY])
+    panel.set_yticks(shown, letters[::EVERY])
 
 
 def _numbered(panel: Any, table: list[list[float]], factor: float, top: float) -> None:
@@ -63,7 +68,7 @@ def _numbered(panel: Any, table: list[list[float]], factor: float, top: float) -
     for i, row in enumerate(table):
         text = f"{row[i]:.0f}" if factor > 1 else f"{row[i]:.1f}".replace("0.", ".").replace("-", "−")
         dark = factor == 1 and abs(row[i]) > 0.6 * top
-        panel.text(i, i, text, ha="center", va="center", fontsize=5, color="white" if dark else "#111111")
+        panel.text(i, i, text, ha="center", va="center", fontsize=6.5, color="white" if dark else "#111111")
 
 
 FIGURES = (accuracy, unembedding, among_probes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from icalgebra.experiments.shared.readings import NotMeasured, Number, Shown, Values
+from icalgebra.language.vocabulary import MECHANISMS
 
 RUNGS = ("chain", "latin", "associative", "split", "catalogue")
 WHAT = {
@@ -75,6 +76,8 @@ class OfKind:
 class Reading:
     kinds: tuple[OfKind, ...]
     n_facts: int
+    rungs: dict[str, str]  # what each uses, by name
+    mostly_deduction_from: int | None  # facts of context, on hold-out sequences
     proofs: tuple[Proofs, ...]
     examples: tuple[Example, ...]
 
@@ -83,6 +86,8 @@ def read(values: Values) -> Reading:
     return Reading(
         kinds=(_of_kind(values, "holdout", "hold-out"), _of_kind(values, "train", "training")),
         n_facts=values.config["n_facts"] - 1,
+        rungs=WHAT,
+        mostly_deduction_from=mostly_deduction_from(values, "holdout"),
         proofs=tuple(
             Proofs(rung, *(values.number(f"proof.{rung}.{key}", "") for key in ("premises", "steps", "depth")))
             for rung in RUNGS
@@ -90,6 +95,17 @@ def read(values: Values) -> Reading:
         ),
         examples=tuple(Example(**example) for example in values.detail("examples")),
     )
+
+
+def mostly_deduction_from(values: Values, kind: str) -> int | None:
+    """The context size from which on deduction is most of what lies between the mechanisms and the ceiling."""
+    ceiling = values.curve(f"{kind}.ceiling")
+    solved, deduced = (
+        [sum(parts) for parts in zip(*(values.curve(f"{kind}.{name}").y for name in names))]
+        for names in (MECHANISMS, RUNGS)
+    )
+    mostly = [mine > MOSTLY * (best - known) for mine, best, known in zip(deduced, ceiling.y, solved)]
+    return next((round(x) for place, x in enumerate(ceiling.x) if all(mostly[place:])), None)
 
 
 def _of_kind(values: Values, kind: str, name: str) -> OfKind:

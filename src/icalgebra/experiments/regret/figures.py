@@ -27,7 +27,10 @@ def by_facts(*results: Result) -> Figure:
     panel.set_ylim(max(LOWEST, lowest), min(HIGHEST, highest))
     panel.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     panel.yaxis.set_minor_formatter(NullFormatter())
-    legend_below(figure, panels)
+    if len(results) > 1:
+        legend_below(figure, panels)
+    else:
+        panel.set_title(results[0].model)
     return figure
 
 

@@ -34,6 +34,15 @@ class Reading:
     fall_anyway: list[str]  # groups that fall under ours
     errors_are_identities: bool  # under the released laws, wherever a group falls
 
+    @property
+    def only_by_law(self) -> bool:
+        """Groups fall, and none of them where the rule of training is kept."""
+        return bool(self.fall_by_law) and not self.fall_anyway
+
+    @property
+    def falls_nowhere(self) -> bool:
+        return not self.fall_by_law and not self.fall_anyway
+
 
 def read(values: Values) -> Reading:
     groups = [

@@ -63,6 +63,13 @@ class Reading:
     kinds: tuple[OfKind, ...]
     proofs: tuple[OfProofs, ...]
 
+    @property
+    def holdout_rests_less(self) -> bool:
+        """Clearly more answers rest on none of the mechanisms than in training sequences."""
+        none = {kind.name: kind.none for kind in self.kinds}
+        both = KINDS["holdout"] in none and KINDS["train"] in none
+        return both and none[KINDS["holdout"]].low > none[KINDS["train"]].high
+
 
 def read(values: Values) -> Reading:
     return Reading(

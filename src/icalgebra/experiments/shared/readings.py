@@ -15,6 +15,8 @@ A section is about all its models at once. Its template gets their readings as M
     models.say("effect.first")              the value of every model: '0.57 (small), 0.11 (fast)'; once where all agree
     models.where("reads_comma")             the names of the models of which this holds, none if it holds of none
     models.row("largest effect", "effect.first")    a row of a table with a column per model (models.header())
+    models.brief("largest effect", "effect.first")  the same with the interval in the cell's title, for tables that are
+                                            not folded (models.brief_header()); paper=… adds the published value
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ from icalgebra.statistics import Estimate
 
 IN_HUNDREDTHS = ("%", "points")  # stored as fractions; differences between shares are points
 DIGITS = {"%": 1, "points": 1, "steps": 0, "nats": 3, "effect": 3}
+HOVER = "hover: 95 % interval"
 ABSENT = Markup('<em class="absent">not measured</em>')
 
 
@@ -204,10 +207,39 @@ class Models(list[OfModel]):
         corner = Markup("<th>{}</th>").format(first) if first else Markup("<td></td>")
         return Markup("<thead><tr>{}{}</tr></thead>").format(corner, names)
 
+    def brief_header(self, paper: bool = False) -> Markup:
+        """The header over rows of brief()."""
+        names = [item.name for item in self] + (["paper"] if paper else [])
+        cells = Markup("").join(Markup('<th class="n">{}</th>').format(name) for name in names)
+        return Markup("<thead><tr><th><small>{}</small></th>{}</tr></thead>").format(HOVER, cells)
+
+    def brief(self, label: str, path: str, paper: Any = None) -> Markup:
+        """A row with plain numbers; paper: the published value, '' in a row without one, None without such a column."""
+        found = [_at(item, path) for item in self]
+        cells = [self.cell(shown) for shown in found]
+        if paper is not None:
+            cells.append(_plain_cell(paper))
+        return Markup("<tr><td>{}</td>{}</tr>").format(label, Markup("").join(cells))
+
+    @staticmethod
+    def cell(found: Any) -> Markup:
+        """A cell with the value alone; the title of a number's has the interval and n."""
+        if not isinstance(found, Number):
+            return _plain_cell(found)
+        title = f"{Markup(escape(found)).striptags()}, n = {found.n}"
+        return Markup('<td class="n" title="{}">{}</td>').format(title, found.plain)
+
     def row(self, label: str, path: str) -> Markup:
         """A row of a table with a column per model."""
         cells = [Markup('<td class="n">{}</td>').format(_cell(item, path) or "–") for item in self]
         return Markup("<tr><td>{}</td>{}</tr>").format(label, Markup("").join(cells))
+
+
+def _plain_cell(found: Any) -> Markup:
+    if isinstance(found, tuple | list):
+        found = Markup(", ").join(found)
+    shown = "–" if found is None or found == "" else found
+    return Markup('<td class="n">{}</td>').format(getattr(shown, "plain", shown))
 
 
 def listed(names: list[Any]) -> Markup:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from matplotlib.figure import Figure
 
-from icalgebra.plotting import COLOURS, by_model, legend_below, named
+from icalgebra.plotting import COLOURS, WIDE, by_model, legend_below, named
 from icalgebra.plotting.panels import head_map, titled
 from icalgebra.results import Result
 
@@ -13,17 +15,29 @@ SHOWN = {"identity": "o", "cancel": "s", "copy": "x"}
 
 def losses(*results: Result) -> Figure:
     """Accuracy lost on identity, cancel and copy queries without each head or MLP at '='; a panel per model."""
-    figure, panels = by_model(results, 1, 2.4)
+    figure, panels = by_model(results, 1, 2.5, WIDE, sharey=True)
     for panel, result in zip(panels[:, 0], results):
         names = result.details["components"]
         for name, marker in SHOWN.items():
             lost = [100 * value for value in result.details["lost"][name]]
-            panel.plot(range(len(names)), lost, marker, color=COLOURS[name], label=name, markersize=4, linestyle="none")
+            panel.plot(range(len(names)), lost, marker, color=COLOURS[name], label=name, markersize=5, linestyle="none")
+        _name_needed(panel, result, names)
         panel.axhline(0, color="#333333", linewidth=0.6)
-        panel.set_xticks(range(len(names)), names, rotation=90, fontsize=7)
+        panel.set_xticks(range(len(names)), names, rotation=90, fontsize=7.5)
+        for place, name in enumerate(names[:-1]):
+            if name.startswith("mlp"):  # the end of a layer
+                panel.axvline(place + 0.5, color="#777777", linewidth=0.8)
         panel.set(ylabel="accuracy lost (points)", title=result.model if len(results) > 1 else "")
     legend_below(figure, panels, 3)
     return figure
+
+
+def _name_needed(panel: Any, result: Result, names: list[str]) -> None:
+    """The components that identity and cancel queries need most, by name."""
+    for mechanism in ("identity", "cancel"):
+        name = result.details["chosen"][mechanism]
+        height = 100 * result.details["lost"][mechanism][names.index(name)]
+        panel.annotate(name, (names.index(name), height), (5, 3), textcoords="offset points", fontsize=8)
 
 
 def closure(*results: Result) -> Figure:
@@ -35,7 +49,7 @@ def closure(*results: Result) -> Figure:
             if table is None:
                 titled(panel, "not measured")
             else:
-                head_map(panel, table, named(results, result, title), "Greens", size=6)
+                head_map(panel, table, named(results, result, title), "Greens")
     return figure
 
 

@@ -50,6 +50,15 @@ class Reading:
     closure: Closure | None
 
     @property
+    def shares_demoter(self) -> bool:
+        """Each mechanism needs the other's component, and one of these lowers what is ruled out itself."""
+        return self.verdict == "shared" and any(component.lowers for component in self.components)
+
+    @property
+    def shares_upstream(self) -> bool:
+        return self.verdict == "shared" and not self.shares_demoter
+
+    @property
     def components(self) -> tuple[Component, Component]:
         return self.identity, self.cancel
 

@@ -45,6 +45,8 @@ class Reading:
     n: int
     seconds_to_first_step: str | None  # from the command on, all compilation included
     float8: bool
+    products: str  # the precision of matrix products
+    as_released: bool  # fp32 products, the released architecture and batch
     transcribed: str | None  # how the numbers came into the file, where it was not written by the command
     runs: list[Run]
 
@@ -68,6 +70,8 @@ def read(values: Values) -> Reading:
         n=values.config["n"],
         seconds_to_first_step=f"{first:.1f}" if (first := values.result.details.get("seconds_to_first_step")) else None,
         float8=training.get("float8", False),  # results from before the option have no such field
+        products=training["precision"] + (", partly 8 bits" if training.get("float8") else ""),
+        as_released=same_work and training["precision"] == "fp32",
         transcribed=values.result.details.get("transcribed"),
         runs=[_run(run) for run in values.detail("runs")],
     )

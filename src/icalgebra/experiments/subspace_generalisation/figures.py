@@ -22,6 +22,7 @@ BARS = {
     "random": "control: random subspaces",
     "dormant": "control: only directions that hardly vary",
 }
+HATCHES = {"closure": "", "cancellation": "////"}  # so that nobody depends on green and red
 BAR = 0.36
 
 
@@ -37,7 +38,7 @@ def tests(*results: Result) -> Figure:
                 [max(0.0, e.high - e.value) for e in found.values()],
             ]
             panel.barh([i + BAR * (place - 0.5) for i in found], [e.value for e in found.values()], BAR, xerr=errors,
-                       color=colour, label=f"{kind} set",
+                       color=colour, label=f"{kind} set", hatch=HATCHES[kind],
                        error_kw={"elinewidth": 0.8, "ecolor": "#333333"})  # fmt: skip
         panel.set(xlim=(0, 102), xlabel="interchange accuracy (%)", title=result.model if len(results) > 1 else "")
     panels[0][0].set_yticks(range(len(BARS)), list(BARS.values()))

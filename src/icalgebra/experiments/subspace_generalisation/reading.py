@@ -82,6 +82,14 @@ class Reading:
     left_out: bool
 
     @property
+    def all_hold(self) -> bool:
+        return not any(kind.partly or kind.fails for kind in self.kinds)
+
+    @property
+    def untrained_works(self) -> bool:
+        return any(kind.untrained_works for kind in self.kinds)
+
+    @property
     def kinds(self) -> tuple[Set, Set]:
         return self.closure, self.cancellation
 

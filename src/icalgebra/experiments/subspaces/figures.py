@@ -6,11 +6,12 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from icalgebra.plotting import COLOURS, WIDTH, axes, by_model, legend_below, line, named
+from icalgebra.plotting import COLOURS, WIDE, WIDTH, axes, by_model, legend_below, line, named
 from icalgebra.plotting.panels import number_map, titled
 from icalgebra.results import Result
 
 KINDS = {"closure": COLOURS["copy"], "cancellation": COLOURS["cancel"]}
+HATCHES = {"closure": "", "cancellation": "////"}  # so that nobody depends on green and red
 SHADES = {"closure": "Greens", "cancellation": "Reds"}
 FLAGS = {
     "no_identity": ("without identity facts", COLOURS["associate"]),
@@ -32,19 +33,23 @@ TITLES = {
 def sweep(*results: Result) -> Figure:
     """Interchange accuracy of both sets by site, layer and number of dimensions; rows: set and model."""
     rows = [(result, kind) for result in results for kind in KINDS]
-    columns = max(len(_sites(result, kind)) for result, kind in rows)
-    figure, panels = axes(len(rows), columns, (WIDTH, 1.7 * len(rows)))
+    swept = [site for site in TITLES if any(_sites(result, kind).get(site) for result, kind in rows)]
+    figure, panels = axes(len(rows), len(swept), (WIDE, 1.7 * len(rows)))
     for row, (result, kind) in zip(panels, rows):
         found = _sites(result, kind)
-        for panel, (component, table) in zip(row, found.items()):
+        for panel, component in zip(row, swept):  # a site in the same column for all models
+            table = found.get(component)
+            if table is None:
+                panel.axis("off")
+                continue
             sizes = [str(k) for k in result.config["sizes"]]
-            number_map(panel, list(table.values()), list(table), sizes, SHADES[kind], 1.0, factor=100, digits=0, size=5)
-            panel.tick_params(labelsize=6.5)
+            number_map(
+                panel, list(table.values()), list(table), sizes, SHADES[kind], 1.0, factor=100, digits=0, size=6.5
+            )
+            panel.tick_params(labelsize=7)
             titled(panel, TITLES[component])
-            panel.title.set_fontsize(7.5)
-        row[0].set_ylabel(f"{named(results, result, kind)}\nlayer", fontsize=7.5)
-        for panel in row[len(found) :]:
-            panel.axis("off")
+            panel.title.set_fontsize(8.5)
+        row[0].set_ylabel(f"{named(results, result, kind)}\nlayer", fontsize=8)
     for panel in panels[-1]:
         panel.set_xlabel("dimensions", fontsize=8)
     return figure
@@ -92,7 +97,7 @@ def _bars(panel: Any, result: Result, keys: list[str], place: int, colour: str, 
     estimates = [result.values[key].scaled(100) for key in keys]
     y = [i + 0.38 * (place - 0.5) for i in range(len(keys))]
     errors = [[max(0.0, e.value - e.low) for e in estimates], [max(0.0, e.high - e.value) for e in estimates]]
-    panel.barh(y, [e.value for e in estimates], 0.36, xerr=errors, color=colour, label=label,
+    panel.barh(y, [e.value for e in estimates], 0.36, xerr=errors, color=colour, label=label, hatch=HATCHES[label],
                error_kw={"elinewidth": 0.8, "ecolor": "#333333"})  # fmt: skip
 
 

@@ -13,8 +13,12 @@ PUBLISHED_PAIRS, PUBLISHED_STEPS = 2000, 250  # the published fit: pairs by the 
 PUBLISHED_RATE = 0.05  # and results that do not state theirs have this one
 WITHOUT_FIT = 0.5  # a set needs the fit if no control reaches this share of the fitted accuracy
 WORKS = 0.5  # interchange accuracy below which a subspace mostly fails
+OTHERS_WORK = 0.1  # interchange accuracy on the other set's pairs, below which a subspace does not do its work
+CROSSES = ("closure_for_cancellation", "cancellation_for_closure")
+NEARLY = 0.9  # of the last layer's accuracy
 RELATED = 3  # two subspaces are related if they overlap this many times as much as random ones
-CLEARLY_MORE = 0.05  # by how much identity cases must be more frequent among failures than among all pairs
+CLEARLY_MORE = 0.05  # by how much identity cases must be more frequent among failures than among all pairs, and by how
+# much the residual stream must do better than the attention output to say that earlier layers hold part of a set
 CLEARLY_WORSE = 0.05  # accuracy that a fit with identity facts must lose on the other pairs to be called worse there
 
 Case = Literal["source", "base", "target", "none"]
@@ -53,6 +57,17 @@ class SetSubspace:
     earlier_layer: bool  # some layer before the last reaches more than the last
     resid_mid: Shown  # as many dimensions of the residual stream behind the final attention
     better_there: bool  # than of the final attention output in the same sweep
+
+    @property
+    def early(self) -> Layer | None:
+        """The first layer before the last whose attention output exchanges nearly as much as the last's."""
+        early = [item for item in self.layers[:-1] if item.accuracy.value > NEARLY * self.layers[-1].accuracy.value]
+        return early[0] if early else None
+
+    @property
+    def much_better_there(self) -> bool:
+        more = isinstance(self.resid_mid, Number) and self.resid_mid.value > self.accuracy.value + CLEARLY_MORE
+        return self.better_there and more
 
     @property
     def seeds(self) -> list[Markup]:
@@ -106,6 +121,11 @@ class Reading:
     closure_for_cancellation: Number
     cancellation_for_closure: Number
     cross_says_little: bool
+    apart: bool  # neither subspace does the other's work
+    partly_earlier: bool  # earlier layers add much to a set, beside the final attention output
+    mid_not_swept: bool
+    published_closure: Stated
+    published_cancellation: Stated
     overlap: Number
     overlap_random: Number
     related: bool
@@ -150,6 +170,11 @@ def read(values: Values) -> Reading:
         closure_for_cancellation=values.number("cross.closure_for_cancellation"),
         cancellation_for_closure=values.number("cross.cancellation_for_closure"),
         cross_says_little=cancellation.accuracy.value < WORKS,
+        apart=all(values.number(f"cross.{cross}").high < OTHERS_WORK for cross in CROSSES),
+        partly_earlier=any(kind.much_better_there for kind in (closure, cancellation)),
+        mid_not_swept=not closure.resid_mid,
+        published_closure=stated("L2.without_identity"),
+        published_cancellation=stated("L3.without_identity"),
         overlap=overlap,
         overlap_random=chance,
         related=overlap.value > RELATED * chance.value,

@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import cycle
 from typing import Any
 
 from matplotlib.figure import Figure
 
 from icalgebra.algebra.structures import structure
 from icalgebra.experiments.unseen_structures.reading import CLASSES
-from icalgebra.plotting import COLOURS, WIDTH, axes, by_order, legend_below, line, model_colours, published_line
+from icalgebra.plotting import (
+    COLOURS,
+    MARKERS,
+    WIDE,
+    WIDTH,
+    axes,
+    by_order,
+    legend_below,
+    line,
+    model_colours,
+    published_line,
+)
 from icalgebra.plotting.panels import finish_grid
 from icalgebra.results import Result
 
 ORDER_8 = ("C8", "D4", "C4xC2", "Q8", "C2xC2xC2", *CLASSES)
 SEEN = ("C8", "D4")
-WIDER = "#7fbfc4"
+WIDER = "#7a5195"  # of no model, and far from the other ceiling's
 POINTS = (
-    ("wider.holdout", "D", WIDER, "ceiling, world with it"),
+    ("wider.holdout", "|", WIDER, "ceiling, world with it"),
     ("ceiling.holdout", "D", COLOURS["ceiling"], "ceiling, training world"),
-    ("solvers.holdout", "s", COLOURS["total"], "the five mechanisms"),
+    ("solvers.holdout", "x", COLOURS["total"], "the five mechanisms"),
 )
 READINGS = {"cancel": "natural hold-out sequences", "cancel_pure": "only the needed facts, repeated"}
 
@@ -28,15 +40,23 @@ def order_8(*results: Result) -> Figure:
     """All five groups of order 8 and three classes of tables, held out: models, mechanisms and both ceilings."""
     first, colours = results[0], model_colours(results)
     names = [name for name in ORDER_8 if f"model.holdout.{name}" in first.curves]
-    figure, panels = axes(2, 4, (WIDTH, 4.2), sharex=True, sharey=True)
+    figure, panels = axes(2, 4, (WIDE, 4.8), sharex=True, sharey=True)
     for panel, name in zip(panels.flat, names):
         if f"wider.holdout.{name}" in first.curves:
             line(panel, first.curves[f"wider.holdout.{name}"], WIDER, POINTS[0][3])
-        line(panel, first.curves[f"ceiling.holdout.{name}"], COLOURS["ceiling"], POINTS[1][3], linewidth=1)
+        line(
+            panel,
+            first.curves[f"ceiling.holdout.{name}"],
+            COLOURS["ceiling"],
+            POINTS[1][3],
+            linewidth=1.2,
+            linestyle=":",
+        )
         line(panel, first.curves[f"solvers.holdout.{name}"], COLOURS["total"], POINTS[2][3], linewidth=1)
         for result in results:
             line(panel, result.curves[f"model.holdout.{name}"], colours[result.model], result.model, linewidth=1.3)
-        published_line(panel, "2c", name)
+        if name != "semigroup":  # the authors' table of that name is Q8, and its curve that of Q8
+            published_line(panel, "2c", name)
         panel.set(title=_title(name), xlim=(0, 200), ylim=(0, 102))
     finish_grid(figure, panels, len(names), 3)
     return figure
@@ -49,11 +69,11 @@ def _title(name: str) -> str:
 
 
 def all_structures(*results: Result) -> Figure:
-    """Every structure at the largest number of facts, by order: models, mechanisms and both ceilings as points."""
+    """Every structure at the largest number of facts, by order: models, mechanisms and the wider ceiling as points."""
     found = results[0].curves
     names = by_size(key.removeprefix("model.holdout.") for key in found if key.startswith("model.holdout."))
     half = -(-len(names) // 2)
-    figure, panels = axes(1, 2, (WIDTH, 0.25 * half + 1.2))
+    figure, panels = axes(1, 2, (WIDE, 0.4 * half + 1.2))
     for panel, part in zip(panels[0], (names[:half], names[half:])):
         _points(panel, results, part)
         panel.set(xlabel=f"accuracy at {found[f'model.holdout.{names[0]}'].x[-1]} facts (%)", xlim=(-2, 102))
@@ -69,14 +89,19 @@ def by_size(names: Iterable[str]) -> list[str]:
 
 
 def _points(panel: Any, results: Sequence[Result], names: list[str]) -> None:
-    marks = [(results[0], *point) for point in POINTS]
-    marks += [(result, "model.holdout", "o", colour, result.model)
-              for result, colour in zip(results, model_colours(results).values())]  # fmt: skip
+    marks = [
+        (result, "model.holdout", marker, colour, result.model)
+        for result, (marker, colour) in zip(results, zip(cycle(MARKERS), model_colours(results).values()))
+    ]
+    marks += [(results[0], *POINTS[0]), (results[0], *POINTS[2])]  # the training world's finds new tables impossible
     for place, name in enumerate(names):
         for shift, (result, prefix, marker, colour, label) in enumerate(marks):
-            height = 0.3 - 0.6 * shift / (len(marks) - 1) - place
+            height = 0.35 - 0.7 * shift / (len(marks) - 1) - place
             _point(panel, result, f"{prefix}.{name}", height, marker, colour, label)
     panel.set_yticks([-place for place in range(len(names))], [_title(name) for name in names], fontsize=8)
+    for place in range(len(names) - 1):
+        panel.axhline(-place - 0.5, color="#e6e6e6", linewidth=0.7)
+    panel.grid(False, axis="y")
     panel.set_ylim(0.6 - len(names), 0.6)
 
 
