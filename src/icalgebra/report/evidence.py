@@ -11,6 +11,7 @@ from markupsafe import Markup, escape
 from icalgebra.errors import InputError
 from icalgebra.experiments.shared.readings import NotMeasuredError, Values
 from icalgebra.report.store import Store
+from icalgebra.results import display_name
 from icalgebra.statistics import Estimate
 
 T = TypeVar("T")
@@ -50,11 +51,11 @@ class Evidence:
         return [model for model in first if all(model in found for found in others)]
 
     def each(self, experiment: str, read: Callable[[str, Values], T]) -> list[T]:
-        """read(model, values) for every model with this result; models without the values it reads are left out."""
+        """read(name, values) for every model with this result, under the name that is shown; models without the values it reads are left out."""
         found = []
         for model in self.models(experiment):
             try:
-                found.append(read(model, self.of(experiment, model)))
+                found.append(read(display_name(model), self.of(experiment, model)))
             except NotMeasuredError:
                 continue
         return found

@@ -117,7 +117,7 @@ def _picture(name: str, items: tuple[Drawn, ...], rows: dict[str, JudgedClaim]) 
 
 
 def _told(row: JudgedClaim) -> str:
-    return ", ".join(f"{_number(item)} ({item.model})" for item in _measured(row))
+    return ", ".join(f"{_number(item)} ({item.shown_model})" for item in _measured(row))
 
 
 def _measured(row: JudgedClaim) -> list[Judged]:
@@ -137,7 +137,7 @@ def _row(top: float, label: str, row: JudgedClaim) -> Markup:
     number = "" if isinstance(row.claim.published, str) else f"{row.claim.published:g} → "
     left = Markup('<text x="0" y="{}">{}</text>').format(y - 11, label)
     right = Markup('<text x="{}" y="{}" text-anchor="end">{} <tspan>{}</tspan></text>').format(
-        WIDTH, y - 11, f"{number}{_number(row.deciding)}", row.deciding.model
+        WIDTH, y - 11, f"{number}{_number(row.deciding)}", row.deciding.shown_model
     )
     marks = [Markup('<line x1="{}" x2="{}" y1="{}" y2="{}" class="track"/>').format(MARGIN, WIDTH - MARGIN, y, y)]
     marks += [_mark(item, y, whole, item is row.deciding) for item in reversed(_measured(row))]

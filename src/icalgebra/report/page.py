@@ -45,13 +45,15 @@ from icalgebra.report.verdicts import (
     ClassCount,
     Family,
     JudgedClaim,
+    SectionVerdicts,
     YourRun,
     by_family,
+    by_section,
     count_classes,
     judge_all,
     read_your_run,
 )
-from icalgebra.results import Result
+from icalgebra.results import Result, display_name
 
 MISSED = 0.05  # of 95 % intervals, those that do not hold the true value
 RISEN = 0.95  # where the curve of the paper's Figure 2b ends its abrupt rise
@@ -139,6 +141,7 @@ class Page:
     sections: list[Section]
     judged: list[JudgedClaim]
     classes: list[ClassCount]
+    verdicts: list[SectionVerdicts]
     families: list[Family]
     your_run: YourRun | None
     highlights: list[Highlight]
@@ -152,7 +155,7 @@ class Page:
     @property
     def preferred(self) -> tuple[str, ...]:
         """The models that verdicts rest on."""
-        return tuple(model for model in PREFERRED if model in self.judged_models)
+        return tuple(name for model in PREFERRED if (name := display_name(model)) in self.judged_models)
 
     @property
     def titles(self) -> dict[str, str]:
@@ -194,7 +197,7 @@ class Page:
 
     @property
     def judged_models(self) -> list[str]:
-        return sorted({item.model for row in self.judged for item in row.verdicts if item.ours is not None})
+        return sorted({item.shown_model for row in self.judged for item in row.verdicts if item.ours is not None})
 
     @property
     def some_dirty(self) -> bool:
@@ -204,7 +207,7 @@ class Page:
     @property
     def by_recipe(self) -> str:
         """The model that was trained by the paper's own recipe."""
-        return PREFERRED[0]
+        return display_name(PREFERRED[0])
 
     @property
     def has_published_recipe(self) -> bool:
@@ -233,6 +236,7 @@ def build_report(
         sections=sections,
         judged=judged,
         classes=count_classes(judged),
+        verdicts=by_section(judged),
         families=by_family(judged),
         your_run=read_your_run(store, judged),
         highlights=read_highlights(judged),
@@ -266,7 +270,7 @@ def _section(
 ) -> Section | None:
     """A section with a part per model that has a result, or None where nothing would be shown."""
     stored = [store.get(experiment.name, model) for model in store.models(experiment.name)]
-    found = [item for item in stored if item is not None]
+    found = [item.as_shown() for item in stored if item is not None]
     shown = [item for item in found if item.has_own_section]
     together = _together(environment, experiment, [item.result for item in found])
     if not shown and not together:
@@ -363,7 +367,7 @@ def trained_models(evidence: Evidence) -> list[TrainedModel]:
     recipes = {model: evidence.of("training", model).config["training"] for model in evidence.models("training")}
     return [
         TrainedModel(
-            name, recipe["n_layers"], recipe["n_heads"], recipe["d_model"], recipe["steps"],
+            display_name(name), recipe["n_layers"], recipe["n_heads"], recipe["d_model"], recipe["steps"],
             recipe.get("schedule_steps") or recipe["steps"], OPTIMISERS[recipe["optimiser"]],
         )
         for name, recipe in recipes.items()
