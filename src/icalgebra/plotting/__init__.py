@@ -44,7 +44,8 @@ COLOURS = {
     "model": "#b5307a",
 }
 
-# One colour per model of ours throughout, by the name that is shown. Black is the paper's model, teal the ceiling, grey the mechanisms.
+# One colour per model of ours throughout, by the name that is shown. Black is the paper's model, teal the ceiling, grey
+# the mechanisms.
 MODEL_COLOURS = {"small": COLOURS["model"], "fast": "#e07b00", "rerun": "#3d3ddb", "deep": "#5d8a1f"}
 OTHER_MODELS = ("#8c564b", "#7f7fd1", "#b59b00", "#3a3a8c")  # in this order, for any other model
 WIDTH = 7.2  # inches: a page on a wide screen, still legible on a telephone

@@ -170,7 +170,7 @@ class Store:
         return sorted(found, key=lambda model: place(model, not found[model].of_papers_world))
 
     def for_findings(self, incomplete: Collection[tuple[str, str]] = ()) -> Store:
-        """The same without models of other worlds, and without what is incomplete, by experiment and the model's shown name."""
+        """The same without models of other worlds, and without what is incomplete, by experiment and shown name."""
         part = Store(None, None)
         part._found = {
             (name, model): held
