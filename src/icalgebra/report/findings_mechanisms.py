@@ -130,11 +130,13 @@ def _twice(values: Values) -> Steered | None:
 
 
 def _at_dose(values: Values, name: str, wanted: float) -> Number | None:
-    curve = values.result.curves.get(name)
-    near = [i for i, x in enumerate(curve.x) if math.isclose(x, wanted, rel_tol=1e-3)] if curve else []
-    return (
-        Number(Estimate(*(column[near[0]] for column in (curve.y, curve.low, curve.high, curve.n)))) if near else None
-    )
+    if name not in values.result.curves:
+        return None
+    curve = values.curve(name)
+    for x, y, low, high, n in zip(curve.x, curve.y, curve.low, curve.high, curve.n):
+        if math.isclose(x, wanted, rel_tol=1e-3):
+            return Number(Estimate(y, low, high, n))
+    return None
 
 
 @dataclass(frozen=True)

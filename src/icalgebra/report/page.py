@@ -107,13 +107,17 @@ class TrainedModel:
     n_layers: int
     n_heads: int
     d_model: int
-    steps: int
-    schedule_steps: int  # more where the run ended before its learning-rate schedule
+    steps: Stated
+    schedule_steps: Stated  # more where the run ended before its learning-rate schedule
     optimiser: str
 
     @property
     def stopped_early(self) -> bool:
-        return self.schedule_steps > self.steps
+        return self.schedule_steps.value > self.steps.value
+
+    @property
+    def by_papers_recipe(self) -> bool:
+        return self.name == display_name(PREFERRED[0])
 
     @property
     def of_papers_size(self) -> bool:
@@ -210,6 +214,18 @@ class Page:
         return display_name(PREFERRED[0])
 
     @property
+    def recipe_preset(self) -> str:
+        return PREFERRED[0]
+
+    @property
+    def recipe_run(self) -> TrainedModel | None:
+        return next((model for model in self.trained if model.by_papers_recipe), None)
+
+    @property
+    def others(self) -> list[TrainedModel]:
+        return [model for model in self.trained if not model.by_papers_recipe]
+
+    @property
     def has_published_recipe(self) -> bool:
         return self.by_recipe in self.judged_models
 
@@ -229,6 +245,7 @@ def build_report(
         if not body.complete
     }
     evidence = Evidence(store.for_findings(incomplete))
+    findings = read_findings(evidence)
     shown = [section.experiment for section in sections]
     page = Page(
         version=__version__,
@@ -239,8 +256,8 @@ def build_report(
         verdicts=by_section(judged),
         families=by_family(judged),
         your_run=read_your_run(store, judged),
-        highlights=read_highlights(judged),
-        findings=read_findings(evidence),
+        highlights=read_highlights(judged, findings.identity),
+        findings=findings,
         universality=read_universality(store, load_claims()),
         methods=read_methods(),
         trained=trained_models(evidence),
@@ -367,8 +384,8 @@ def trained_models(evidence: Evidence) -> list[TrainedModel]:
     recipes = {model: evidence.of("training", model).config["training"] for model in evidence.models("training")}
     return [
         TrainedModel(
-            display_name(name), recipe["n_layers"], recipe["n_heads"], recipe["d_model"], recipe["steps"],
-            recipe.get("schedule_steps") or recipe["steps"], OPTIMISERS[recipe["optimiser"]],
+            display_name(name), recipe["n_layers"], recipe["n_heads"], recipe["d_model"], Stated(recipe["steps"]),
+            Stated(recipe.get("schedule_steps") or recipe["steps"]), OPTIMISERS[recipe["optimiser"]],
         )
         for name, recipe in recipes.items()
     ]  # fmt: skip
