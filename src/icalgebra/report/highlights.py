@@ -122,7 +122,7 @@ class Highlight:
 
 
 def read_highlights(judged: list[JudgedClaim], identity: Identity | None) -> list[Highlight]:
-    """Those of which every claim was measured. identity: where models are not steered as published, how far they are."""
+    """Those of which every claim was measured. identity: how far models are steered that are not as published."""
     rows = {row.claim.id: row for row in judged if row.deciding.ours is not None}
     return [
         _highlight(name, section, [(item, rows[item.claim]) for item in items], identity)

@@ -57,6 +57,7 @@ from icalgebra.results import Result, display_name
 
 MISSED = 0.05  # of 95 % intervals, those that do not hold the true value
 RISEN = 0.95  # where the curve of the paper's Figure 2b ends its abrupt rise
+RECIPE_AS_RELEASED = "paper"  # the preset that follows the released code in everything, its precision too
 OPTIMISERS = {"muon": "Muon", "adamw": "AdamW"}
 
 
@@ -124,9 +125,21 @@ class TrainedModel:
         return (self.n_layers, self.n_heads, self.d_model) == released.SIZE
 
 
+SAME_WORK = ("n_layers", "n_heads", "d_model", "batch_size", "n_facts")  # settings that make steps comparable
+
+
+@dataclass(frozen=True)
+class StepTime:
+    """Of a preset with the paper's recipe, on our machine."""
+
+    name: str
+    precision: str
+    milliseconds: str
+
+
 @dataclass(frozen=True)
 class Methods:
-    """Numbers of the paper and of its code that the methods quote."""
+    """Numbers of the paper, of its code and of our runs of its recipe that the methods quote."""
 
     step_seconds: float  # of the released code, on an H200
     target: Stated  # hold-out accuracy
@@ -134,6 +147,7 @@ class Methods:
     figure_steps: Stated  # the same by its Figure 2b
     risen: Stated  # the accuracy at which the abrupt rise of that curve ends
     figure_risen: Stated  # and the step
+    step_times: list[StepTime]  # of the same step in several precisions; empty where only one was measured
 
 
 @dataclass(frozen=True)
@@ -259,7 +273,7 @@ def build_report(
         highlights=read_highlights(judged, findings.identity),
         findings=findings,
         universality=read_universality(store, load_claims()),
-        methods=read_methods(),
+        methods=read_methods(evidence),
         trained=trained_models(evidence),
         missing=[item for item in EXPERIMENTS.values() if item.can_run and item not in shown],
         experiments=[item for item in EXPERIMENTS.values() if item.can_run],
@@ -270,9 +284,15 @@ def build_report(
 
 
 def number_figures(html: str) -> str:
-    """Every caption starts with its figure's number, in the order of the page."""
-    numbers = count(1)
-    return re.sub("<figcaption>", lambda _: f"<figcaption><b>Figure {next(numbers)}.</b> ", html)
+    """Every caption starts with its figure's number, in the order of the page. Folded figures have numbers of their own,
+    so that those that are seen follow on one another."""
+    shown, folded, depth, parts = count(1), count(1), 0, []
+    for part in re.split("(<details|</details>|<figcaption>)", html):
+        depth += {"<details": 1, "</details>": -1}.get(part, 0)
+        if part == "<figcaption>":
+            part += f"<b>Figure {f'F{next(folded)}' if depth else next(shown)}.</b> "
+        parts.append(part)
+    return "".join(parts)
 
 
 def reachable_tables(html: str) -> str:
@@ -368,7 +388,7 @@ def _together(environment: Environment, experiment: Experiment, results: list[Re
     return _words(environment, experiment, "together", r=reading)
 
 
-def read_methods() -> Methods:
+def read_methods(evidence: Evidence) -> Methods:
     fewest, most = released.STEPS_TO_99
     return Methods(
         step_seconds=released.STEP_SECONDS,
@@ -377,7 +397,24 @@ def read_methods() -> Methods:
         figure_steps=Stated(steps_in_figure()),
         risen=Stated(RISEN),
         figure_risen=Stated(steps_in_figure(RISEN)),
+        step_times=_step_times(evidence),
     )
+
+
+def _step_times(evidence: Evidence) -> list[StepTime]:
+    """The recipe timed by `speedrun`, and our run of it, whose seconds include compilation."""
+    if not evidence.has("speedrun", RECIPE_AS_RELEASED) or not evidence.has("training", PREFERRED[0]):
+        return []
+    timed, run = evidence.of("speedrun", RECIPE_AS_RELEASED), evidence.of("training", PREFERRED[0])
+    recipes = [values.config["training"] for values in (timed, run)]
+    if any(recipes[0][key] != recipes[1][key] for key in SAME_WORK):
+        return []
+    milliseconds = [
+        timed.number("milliseconds_a_step").value,
+        1000 * run.detail("seconds")[-1] / run.detail("steps")[-1],
+    ]
+    names = (RECIPE_AS_RELEASED, display_name(PREFERRED[0]))
+    return [StepTime(name, recipe["precision"], f"{ms:.0f}") for name, recipe, ms in zip(names, recipes, milliseconds)]
 
 
 def trained_models(evidence: Evidence) -> list[TrainedModel]:

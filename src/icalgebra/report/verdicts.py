@@ -59,8 +59,13 @@ class JudgedClaim:
     @property
     def reasons(self) -> list[str]:
         """Why the verdict is not simply that of the rule, and what we know about the cause of a difference."""
-        why = self.claim.why if self.gives_reason else ""
+        why = self.claim.why if self.deciding.needs_reason else ""
         return [found[:1].upper() + found[1:] for found in (self.deciding.decision.because, why) if found]
+
+    @property
+    def reason_of_others(self) -> str:
+        """The cause of a difference that only models show which do not decide the verdict."""
+        return self.claim.why if self.gives_reason and not self.deciding.needs_reason else ""
 
     @property
     def others(self) -> list[Judged]:
