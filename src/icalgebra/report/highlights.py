@@ -116,7 +116,7 @@ class Highlight:
             parts.append(Markup("{} {} closer to it than the paper's model").format(listed(self.above), verb))
         if self.below:
             verb = "stays" if len(self.below) == 1 else "stay"
-            than = "" if self.above else " than the paper's model"
+            than = "" if self.above else " it than the paper's model"
             parts.append(Markup("{} {} further below{}").format(listed(self.below), verb, than))
         return Markup(", ").join(parts)
 

@@ -284,9 +284,12 @@ def build_report(
 
 
 def number_figures(html: str) -> str:
-    """Every caption starts with its figure's number, in the order of the page. Folded figures have numbers of their own,
-    so that those that are seen follow on one another."""
-    shown, folded, depth, parts = count(1), count(1), 0, []
+    """Every caption starts with its figure's number, in the order of the page.
+
+    Folded figures have numbers of their own, so that those that are seen follow on one another.
+    """
+    shown, folded = count(1), count(1)
+    depth, parts = 0, []
     for part in re.split("(<details|</details>|<figcaption>)", html):
         depth += {"<details": 1, "</details>": -1}.get(part, 0)
         if part == "<figcaption>":
