@@ -61,9 +61,10 @@ def test_a_part_of_two_claims_says_which_one_agrees(best: Verdict, second: Verdi
 @pytest.mark.parametrize("steers", ["at one", "at two", "no"])
 def test_a_direction_that_does_not_steer_as_published_says_how_far_it_must_go(steers: str) -> None:
     models = [SimpleNamespace(model="small", steers="at one"), SimpleNamespace(model="rerun", steers=steers)]
+    assert highlight("copying", SimpleNamespace(models=models)).direction is None
     differ = {claim: judged(claim, "differs") for claim in DRAWN if claim.startswith("I3")}
     found = highlight("steering", SimpleNamespace(models=models), **{c.replace(".", "_"): r for c, r in differ.items()})
-    assert (found.says, found.overall) == ([steers], "no")
+    assert (found.says, found.overall, found.direction) == ([steers], "no", models[1])
     assert highlight("steering", SimpleNamespace(models=models)).says == ["yes"]
 
 

@@ -314,3 +314,13 @@ def test_reasons_are_notes_each_once_per_section(committed: list[JudgedClaim]) -
 def test_a_claim_below_its_heading_does_not_repeat_it(committed: list[JudgedClaim]) -> None:
     for row in committed:
         assert f"{row.claim.of_row}: {row.claim.alone}" == row.claim.text
+
+
+def test_on_paper_every_claim_is_there(page: Any, built: Path, committed: list[JudgedClaim]) -> None:
+    """What is folded is left out of a printout, but the line that opens it is the claim."""
+    page.goto(built.as_uri())
+    page.emulate_media(media="print")
+    seen = "[...document.querySelectorAll('.ledger summary')].filter(item => item.checkVisibility()).length"
+    assert page.evaluate(seen) == len(committed)
+    assert not page.evaluate("document.querySelector('.ledger details p').checkVisibility()")
+    page.emulate_media(media="screen")

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from icalgebra.experiments.shared.readings import listed
 from icalgebra.report.evidence import named
-from icalgebra.report.findings_mechanisms import Identity
+from icalgebra.report.findings_mechanisms import Identity, IdentityDirection
 from icalgebra.report.store import Judged
 from icalgebra.report.verdicts import JudgedClaim
 from icalgebra.verdicts import AGREES
@@ -82,6 +82,7 @@ class Highlight:
     picture: Markup
     why: str  # of the first claim that differs
     first: JudgedClaim  # the first claim that is drawn
+    direction: IdentityDirection | None  # of the steering: that of the model which decides the first verdict
 
     @property
     def is_new(self) -> bool:
@@ -91,10 +92,6 @@ class Highlight:
     def overall(self) -> Literal["yes", "in part", "no"]:
         found = set(self.says)
         return "yes" if found == {"yes"} else "no" if found <= {"no", "at one", "at two"} else "in part"
-
-    @property
-    def model(self) -> str:
-        return self.first.deciding.shown_model
 
     @property
     def below(self) -> list[Markup]:
@@ -135,9 +132,15 @@ def _highlight(name: str, section: str, items: list[tuple[Drawn, JudgedClaim]], 
     parts = sorted({item.part for item, _ in items})
     says = [_says([row for item, row in items if item.part == part]) for part in parts]
     first = items[0][1]
-    if name == STEERING and says == ["no"] and identity:
-        says = [item.steers for item in identity.models if item.model == first.deciding.shown_model] or says
-    return Highlight(name, section, says, _picture(name, items), _why([row for _, row in items]), first)
+    direction = _direction(first, identity) if name == STEERING else None
+    if says == ["no"] and direction:
+        says = [direction.steers]
+    return Highlight(name, section, says, _picture(name, items), _why([row for _, row in items]), first, direction)
+
+
+def _direction(first: JudgedClaim, identity: Identity | None) -> IdentityDirection | None:
+    of_model = [item for item in identity.models if item.model == first.deciding.shown_model] if identity else []
+    return of_model[0] if of_model else None
 
 
 def _why(rows: list[JudgedClaim]) -> str:
