@@ -1,4 +1,4 @@
-"""The page: sections that have results, the verdict table, and how to rerun each part."""
+"""The page: sections that have results, the verdict table, and how to repeat each part."""
 
 from __future__ import annotations
 
