@@ -93,6 +93,11 @@ def test_what_is_another_quantity_is_not_drawn_on_the_same_line() -> None:
     assert max(x) <= 294
 
 
+def test_a_value_of_another_model_than_the_key_names_is_named() -> None:
+    picture = highlight("copying", a=judged("K4.share", small=0.9)).picture
+    assert picture.count("<tspan>small</tspan>") == picture.count("<tspan>") == 1
+
+
 @pytest.mark.parametrize(
     "model, name", [("published", "rerun"), ("published-seed1", "rerun-seed1"), ("small", "small"), ("paper", "paper")]
 )

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from icalgebra.experiments.shared.readings import listed
 from icalgebra.report.evidence import named
 from icalgebra.report.findings_mechanisms import Identity, IdentityDirection
-from icalgebra.report.store import Judged
+from icalgebra.report.store import PREFERRED, Judged
 from icalgebra.report.verdicts import JudgedClaim
 from icalgebra.verdicts import AGREES
 
@@ -144,8 +144,7 @@ def _direction(first: JudgedClaim, identity: Identity | None) -> IdentityDirecti
 
 
 def _why(rows: list[JudgedClaim]) -> str:
-    differ = (row for row in rows if row.deciding.verdict == "differs")
-    return next((row.claim.why or "" for row in differ if row.gives_reason), "")
+    return next((row.claim.why for row in rows if row.verdict == "differs" and row.deciding.needs_reason), "")
 
 
 def _says(rows: list[JudgedClaim]) -> Says:
@@ -188,8 +187,11 @@ def _row(top: float, item: Drawn, row: JudgedClaim) -> Markup:
     y, whole = top + TRACK, _whole(row)
     number = item.comparable and not isinstance(row.claim.published, str)
     left = Markup('<text x="0" y="{}">{}</text>').format(y - 8, item.label)
-    right = Markup('<text x="{}" y="{}" text-anchor="end">{}</text>').format(
-        WIDTH, y - 8, f"{f'{row.claim.published:g} → ' if number else ''}{_number(row.deciding)}"
+    right = Markup('<text x="{}" y="{}" text-anchor="end">{}{}</text>').format(
+        WIDTH,
+        y - 8,
+        f"{f'{row.claim.published:g} → ' if number else ''}{_number(row.deciding)}",
+        _of_model(row.deciding),
     )
     marks = [Markup('<line x1="{}" x2="{}" y1="{}" y2="{}" class="track"/>').format(MARGIN, WIDTH - MARGIN, y, y)]
     if whole > _one(row):  # a share of an effect may exceed the whole of it: a tick says where that is
@@ -199,6 +201,11 @@ def _row(top: float, item: Drawn, row: JudgedClaim) -> Markup:
         x = _x(float(row.claim.published), whole)
         marks.append(Markup('<path d="M{} {}l5 -5l5 5l-5 5z" class="published"/>').format(f"{x - 5:.1f}", y))
     return left + right + Markup("").join(marks)
+
+
+def _of_model(item: Judged) -> Markup:
+    """Nothing for the paper's recipe, which the key of the pictures names."""
+    return Markup("") if item.model == PREFERRED[0] else Markup(" <tspan>{}</tspan>").format(item.shown_model)
 
 
 def _one(row: JudgedClaim) -> float:
