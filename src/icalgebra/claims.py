@@ -111,6 +111,12 @@ class Claim:
     not_comparable: str = ""
     comparable_if: tuple[Condition, ...] = ()
     check: bool = False
+    of_row: str = ""  # what its row is about, with which the text begins
+
+    @property
+    def alone(self) -> str:
+        """The text below a heading that says what the row is about."""
+        return self.text.removeprefix(f"{self.of_row}: ")
 
     @property
     def number(self) -> float:
@@ -180,7 +186,7 @@ def _claim(row: dict[str, Any], entry: dict[str, Any], experiment: str) -> Claim
         "comparable_if": tuple(conditions),
         "resolution": merged["resolution"] if "resolution" in merged else _resolution(name, rule, threshold, entry),
     }
-    of_row = {"row": row["id"], "family": row["family"], "place": row["place"]}
+    of_row = {"row": row["id"], "family": row["family"], "place": row["place"], "of_row": row["text"]}
     return Claim(experiment=experiment, rule=rule, threshold=threshold, **of_row, **(merged | stated))
 
 

@@ -12,7 +12,7 @@ import os
 import platform
 import subprocess
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
@@ -29,6 +29,15 @@ DIGITS = 5  # decimals of measured values
 TIERS = ("full", "quick")
 # Keys of settings, at any depth. They are never rounded: at five decimals a learning rate of 2.5e-6 became 0.
 SETTINGS = ("config", "recipe")
+# Preset `published` and our run of it keep that name in commands and folders. To a reader "published" is the paper, so
+# wherever a model's name is shown, this run has another.
+SHOWN_AS = {"published": "rerun"}
+
+
+def display_name(model: str) -> str:
+    """A model's name in text, tables, legends and filters; its seeds follow it: rerun-seed1."""
+    name, dash, rest = model.partition("-")
+    return SHOWN_AS.get(name, name) + dash + rest
 
 
 class NotMeasuredError(Exception):
@@ -161,6 +170,10 @@ class Result:
                  bar(found.value) if 0 <= found.value <= 1 else "") for name, found in self.values.items()]  # fmt: skip
         head = ("value", "estimate", "95 % interval", "n", "")
         return join([paragraph(repr(self)), table(head, rows), paragraph(f"made by {self.command}")])
+
+    def as_shown(self) -> Result:
+        """Under the name that readers see, for readings and figures."""
+        return replace(self, model=display_name(self.model))
 
     def to_dict(self) -> dict[str, Any]:
         plain = {**vars(self)}

@@ -44,7 +44,7 @@ def decide(claim: Claim, result: Result | None, fitting: dict[str, str] | None =
     if claim.not_comparable and (unmet or not claim.comparable_if):
         return Decision("not comparable", claim.not_comparable)
     if ours.n < claim.sample:
-        return Decision("undecided", f"n is {ours.n}, and fewer than {claim.sample} cannot tell")
+        return Decision("undecided", f"the sample is {ours.n}, and fewer than {claim.sample} cannot tell")
     found = by_rule(claim, ours)
     if found.verdict in AGREES and not _clear_of_control(claim, ours, result):
         return Decision("undecided", f"it is not clear of the control ({claim.control})")

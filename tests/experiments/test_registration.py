@@ -53,8 +53,10 @@ def test_a_new_folder_is_listed_measured_judged_and_shown(squares: Path) -> None
     assert "(stated: 14\N{NO-BREAK SPACE}%)" in section[0]
     assert "They are rare." in section[0]
     assert "The share of hold-out queries that are squares" in section[0], "the drawing's words"
-    assert 'class="cell undecided" href="#claim-X1.share"' in section[0]
-    assert re.search(r'<tr id="claim-X1\.share" data-class="undecided"', page[page.index('id="verdicts"') :])
+    assert 'class="cell sign undecided" href="#claim-X1.share"' in section[0]
+    assert re.search(
+        r'<tr id="claim-X1\.share" class="claim" data-class="undecided"', page[page.index('id="verdicts"') :]
+    )
 
 
 @pytest.fixture

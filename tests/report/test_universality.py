@@ -332,6 +332,21 @@ def test_any_subset_of_models_reads_well(read: Read, names: list[str], tmp_path:
     assert "p < .05" in text
 
 
+def test_while_all_is_open_two_sentences_are_seen_and_the_rest_is_folded(read: Read, tmp_path: Path) -> None:
+    found = read([result("published", 1.0), result("small", 1.0)])
+    assert found is not None
+    assert found.all_open
+    seen, folded = words(found, Store(None, tmp_path)).split("The rule, the questions and all claims by model")
+    assert seen.rstrip().endswith("is open, since rerun (AdamW) and small (Muon) are too few to tell.")
+    assert "at least 6 models count" in folded
+    seeds = read([result(f"sprint-seed{i}", x, "cancellation", "attention.left") for i, x in enumerate((0.744, 0.1))])
+    assert seeds is not None
+    assert not seeds.all_open
+    seen, folded = words(seeds, Store(None, tmp_path)).split("The rule, and all claims by model")
+    assert "1 differs from seed to seed" in seen
+    assert "at least 6 models count" in folded
+
+
 def test_without_these_models_the_page_says_nothing(read: Read, tmp_path: Path) -> None:
     assert words(read([]), Store(None, tmp_path)) == ""
 

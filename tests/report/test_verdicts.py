@@ -1,7 +1,6 @@
 """Verdicts: each class from claims and results made by hand, counted by claim; the real files; your own run."""
 
 import re
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from icalgebra.errors import InputError
 from icalgebra.experiments import load_claims
 from icalgebra.report.page import build_report
 from icalgebra.report.store import Judged, Store
-from icalgebra.report.verdicts import JudgedClaim, count_classes, judge_all
+from icalgebra.report.verdicts import JudgedClaim, by_section, count_classes, judge_all
 from icalgebra.results import Result, read_result, write_result
 from icalgebra.statistics import Estimate
 from icalgebra.verdicts import Decision, decide, fitting_settings
@@ -237,29 +236,14 @@ def test_nothing_from_a_result_becomes_markup(tmp_path: Path, undrawn: None) -> 
     assert "&lt;img src=x onerror=alert(1)&gt;" in html
 
 
-@pytest.fixture(scope="module")
-def page():
-    found = shutil.which("chromium")
-    if found is None:
-        pytest.skip("no chromium: the page is not tested in a browser (apt-get install chromium)")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=found, args=["--headless", "--no-sandbox", "--disable-gpu"]
-        )
-        yield browser.new_page(viewport={"width": 1300, "height": 900})
-        browser.close()
+SHOWN = "[...document.querySelectorAll('.ledger tr.claim')].filter(row => row.offsetParent).map(row => row.id)"
 
 
-SHOWN = "[...document.querySelectorAll('.ledger tbody tr')].filter(row => row.offsetParent).map(row => row.id)"
-
-
-def test_the_filter_in_a_browser(page, committed: list[JudgedClaim]) -> None:
+def test_the_filter_in_a_browser(page: Any, built: Path, committed: list[JudgedClaim]) -> None:
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("request", lambda request: None if request.url.startswith("file:") else wrong.append(request.url))
-    page.goto((ROOT / "docs" / "report.html").as_uri())
+    page.goto(built.as_uri())
     assert page.evaluate(SHOWN) == [row.anchor for row in committed]
     page.focus("#filters select[name=class]")
     page.keyboard.type("undecided")
@@ -275,21 +259,68 @@ def test_the_filter_in_a_browser(page, committed: list[JudgedClaim]) -> None:
         for row in committed
         if row.claim.experiment == "identity" and any(item.model == "fast" and item.ours for item in row.verdicts)
     ]
+    opened = "[...document.querySelectorAll('.ledger details[open]')].map(found => found.closest('tr').id)"
+    asked = [row.anchor for row in committed if row.claim.experiment == "identity" and row.deciding.model != "fast"]
+    assert page.evaluate(opened) == asked  # what is asked for is seen, without a click
+    headings = "[...document.querySelectorAll('.ledger .group, .ledger .title')].filter(row => row.offsetParent).length"
+    assert page.evaluate(headings) == 1 + len({row.claim.row for row in committed if row.anchor in asked})
     page.click("a.cell[href='#claim-B1.C4_auc'] >> nth=0")  # a hidden row: the whole table is shown again
     assert len(page.evaluate(SHOWN)) == len(committed)
+    assert page.evaluate(opened) == []
     page.hover("#map ~ .map .cell >> nth=0")
     assert page.text_content("#map-says").startswith(committed[0].claim.id)
     assert not wrong
 
 
-def test_without_script_the_whole_table_is_there_and_narrow_the_verdict_comes_first(page) -> None:
-    html = (ROOT / "docs" / "report.html").read_text(encoding="utf-8")
-    assert "<tr hidden" not in html
+def test_without_script_the_whole_table_is_there_and_narrow_the_verdict_comes_first(page: Any, built: Path) -> None:
+    assert "<tr hidden" not in built.read_text(encoding="utf-8")
     page.set_viewport_size({"width": 420, "height": 900})
-    page.goto((ROOT / "docs" / "report.html").as_uri())
+    page.goto(built.as_uri())
     tops = page.evaluate(
-        "[...document.querySelector('.ledger tbody tr').children].map(cell => cell.getBoundingClientRect().top)"
+        "[...document.querySelector('.ledger tr.claim').children].map(cell => cell.getBoundingClientRect().top)"
     )
     assert tops == sorted(tops)
-    assert page.evaluate("document.querySelector('.ledger tbody td').className") == "verdict"
+    assert page.evaluate("document.querySelector('.ledger tr.claim td').className") == "verdict"
     assert page.evaluate("document.querySelector('.ledger').scrollWidth <= innerWidth")
+
+
+def test_a_claim_shows_what_decides_it_and_folds_the_rest(page: Any, built: Path, committed: list[JudgedClaim]) -> None:
+    page.goto(built.as_uri())
+    seen = "row => [...row.querySelectorAll('[data-model]')].filter(item => item.checkVisibility()).length"
+    rows = page.evaluate(f"[...document.querySelectorAll('.ledger tr.claim')].map({seen})")
+    assert rows == [int(row.deciding.ours is not None) for row in committed]
+    folded = page.evaluate("document.querySelectorAll('.ledger details [data-model]').length")
+    assert folded == sum(item.ours is not None for row in committed for item in row.others)
+    assert page.evaluate(NAMELESS) == 0
+
+
+# Signs are drawn by the style sheet: to a screen reader each has the word.
+NAMELESS = "[...document.querySelectorAll('.sign')].filter(item => !item.ariaLabel && item.checkVisibility()).length"
+
+
+def test_reasons_are_notes_each_once_per_section(committed: list[JudgedClaim]) -> None:
+    for part in by_section(committed):
+        assert len(part.notes) == len(set(part.notes))
+        rows = [row for group in part.groups for row in group.rows]
+        assert {number for row in rows for number in part.notes_of(row)} == set(range(1, len(part.notes) + 1))
+    assert [row for part in by_section(committed) for group in part.groups for row in group.rows] == committed
+    reproduced = judged_by(("published", "reproduced"), ("small", "differs"))
+    explained = JudgedClaim(replace(reproduced.claim, why="it is small"), reproduced.verdicts)
+    assert (explained.reasons, explained.reason_of_others) == ([], "it is small")
+    differs = JudgedClaim(explained.claim, judged_by(("published", "differs")).verdicts)
+    assert (differs.reasons, differs.reason_of_others) == (["It is small"], "")
+
+
+def test_a_claim_below_its_heading_does_not_repeat_it(committed: list[JudgedClaim]) -> None:
+    for row in committed:
+        assert f"{row.claim.of_row}: {row.claim.alone}" == row.claim.text
+
+
+def test_on_paper_every_claim_is_there(page: Any, built: Path, committed: list[JudgedClaim]) -> None:
+    """What is folded is left out of a printout, but the line that opens it is the claim."""
+    page.goto(built.as_uri())
+    page.emulate_media(media="print")
+    seen = "[...document.querySelectorAll('.ledger summary')].filter(item => item.checkVisibility()).length"
+    assert page.evaluate(seen) == len(committed)
+    assert not page.evaluate("document.querySelector('.ledger details p').checkVisibility()")
+    page.emulate_media(media="screen")

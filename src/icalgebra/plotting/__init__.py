@@ -24,7 +24,7 @@ from matplotlib.ticker import NullFormatter
 
 from icalgebra.claims import published
 from icalgebra.plotting.compact import compact
-from icalgebra.results import Curve, Result
+from icalgebra.results import Curve, Result, display_name
 
 # One colour per mechanism throughout, in the paper's order: green, purple, yellow, red, blue; black: published.
 COLOURS = {
@@ -44,8 +44,9 @@ COLOURS = {
     "model": "#b5307a",
 }
 
-# One colour per model of ours throughout. Black is the paper's model, teal the ceiling, grey the mechanisms.
-MODEL_COLOURS = {"small": COLOURS["model"], "fast": "#e07b00", "published": "#3d3ddb", "deep": "#5d8a1f"}
+# One colour per model of ours throughout, by the name that is shown. Black is the paper's model, teal the ceiling, grey
+# the mechanisms.
+MODEL_COLOURS = {"small": COLOURS["model"], "fast": "#e07b00", "rerun": "#3d3ddb", "deep": "#5d8a1f"}
 OTHER_MODELS = ("#8c564b", "#7f7fd1", "#b59b00", "#3a3a8c")  # in this order, for any other model
 WIDTH = 7.2  # inches: a page on a wide screen, still legible on a telephone
 WIDE = 10.0  # the whole column, for many panels with numbers
@@ -82,7 +83,7 @@ def axes(rows: int, columns: int, size: tuple[float, float], **options: Any) -> 
 def model_colours(results: Sequence[Result]) -> dict[str, str]:
     """A colour for each model: its own where it has one."""
     spare = iter(OTHER_MODELS * len(results))
-    return {result.model: MODEL_COLOURS.get(result.model) or next(spare) for result in results}
+    return {result.model: MODEL_COLOURS.get(display_name(result.model)) or next(spare) for result in results}
 
 
 def by_model(

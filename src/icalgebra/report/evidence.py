@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from markupsafe import Markup, escape
 
 from icalgebra.errors import InputError
-from icalgebra.experiments.shared.readings import NotMeasuredError, Values
+from icalgebra.experiments.shared.readings import NotMeasuredError, Number, Values
 from icalgebra.report.store import Store
+from icalgebra.results import display_name
 from icalgebra.statistics import Estimate
 
 T = TypeVar("T")
@@ -25,6 +26,16 @@ class Span:
 
     def __html__(self) -> str:
         return Markup("{} to {}").format(escape(self.least), escape(self.most))
+
+
+def span(numbers: Iterable[Number]) -> Span:
+    """The least and the largest of measured numbers, without intervals."""
+    found = sorted(numbers, key=lambda number: number.value)
+    return Span(found[0].plain, found[-1].plain)
+
+
+def named(model: str) -> Markup:
+    return Markup("<code>{}</code>").format(model)
 
 
 class Evidence:
@@ -50,11 +61,12 @@ class Evidence:
         return [model for model in first if all(model in found for found in others)]
 
     def each(self, experiment: str, read: Callable[[str, Values], T]) -> list[T]:
-        """read(model, values) for every model with this result; models without the values it reads are left out."""
+        """read(name, values) for every model with this result, under the name that is shown; models without the values
+        it reads are left out."""
         found = []
         for model in self.models(experiment):
             try:
-                found.append(read(model, self.of(experiment, model)))
+                found.append(read(display_name(model), self.of(experiment, model)))
             except NotMeasuredError:
                 continue
         return found

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from markupsafe import Markup
+
 from icalgebra.experiments import load_claims
-from icalgebra.experiments.shared.readings import Number, Shown, Stated, Values, stated
+from icalgebra.experiments.shared.readings import Number, Shown, Stated, Values, listed, stated
 from icalgebra.experiments.unseen_structures.reading import LargeGroups, large_groups
-from icalgebra.report.evidence import Evidence
+from icalgebra.report.evidence import Evidence, Span, named, span
 from icalgebra.verdicts import decide
 
-FEW_FACTS = (20, 50)  # numbers of facts at which the ceiling is quoted
 MOSTLY = 0.5  # of the queries that no mechanism answers
 # Where semigroups and unseen groups are compared, as in the paper's Figure 2c.
 SEMIGROUP_FACTS, SEMIGROUP_ORDER = 200, 8
@@ -24,21 +25,12 @@ class OfModel:
 
 
 @dataclass(frozen=True)
-class AtFacts:
-    n_facts: int
-    accuracy: Number
-
-
-@dataclass(frozen=True)
 class Ceiling:
     """The best possible hold-out accuracy, and how close models come to it."""
 
-    n_context: int  # the AUC is a mean over 1 … n_context facts
     auc: Number
-    published_share: Number  # the published model's AUC over the ceiling's
-    published_share_other: Number  # the same if its curve belongs to p_mix .5 with D2, as its coverage does
+    published_share: Stated  # the published model's AUC over the ceiling's, as its claim quotes it
     shares: list[OfModel]
-    at_few_facts: list[AtFacts]
 
 
 def read_ceiling(evidence: Evidence) -> Ceiling | None:
@@ -46,14 +38,11 @@ def read_ceiling(evidence: Evidence) -> Ceiling | None:
         return None
     values = evidence.of("ceiling")
     return Ceiling(
-        n_context=values.config["n_facts"] - 1,
         auc=values.number("p7.holdout.ceiling"),
-        published_share=values.number("p7.holdout.published_model_share"),
-        published_share_other=values.number("p5_d2.holdout.published_model_share"),
+        published_share=stated("C2m.over_ceiling"),
         shares=evidence.each(
             "model_coverage", lambda model, found: OfModel(model, found.number("holdout.over_ceiling"))
         ),
-        at_few_facts=[AtFacts(facts, values.number(f"p7.holdout.at.{facts}")) for facts in FEW_FACTS],
     )
 
 
@@ -74,7 +63,6 @@ class Unsolved:
 class BeyondMechanisms:
     """Queries whose answer follows from the facts though none of the five mechanisms gives it."""
 
-    solved: Number  # share of hold-out queries that a mechanism answers
     share: Number  # of all hold-out queries
     mostly_entailed: bool  # most queries that no mechanism answers follow from the facts
     models: list[Unsolved]
@@ -88,7 +76,6 @@ def read_beyond_mechanisms(evidence: Evidence) -> BeyondMechanisms | None:
     share, solved = values.number("p7.holdout.entailed_unsolved"), values.number("p7.holdout.solvers")
     models = evidence.each("model_coverage", _unsolved)
     return BeyondMechanisms(
-        solved=solved,
         share=share,
         mostly_entailed=share.low > MOSTLY * (1 - solved.low),
         models=models,
@@ -109,9 +96,6 @@ class PublishedCoverage:
     n_published: int
     n_met_main: int  # by the claims' rules, at the main model's p_mix .7 without D2
     n_met_other: int  # at p_mix .5 with D2
-    copying_main: Number
-    copying_other: Number
-    copying_published: Stated
 
     @property
     def fits_other(self) -> bool:
@@ -131,9 +115,6 @@ def read_published_coverage(evidence: Evidence) -> PublishedCoverage | None:
         n_published=len(rows) // len(met),
         n_met_main=met["_p7"],
         n_met_other=met["_p5_d2"],
-        copying_main=values.number("p7.train.copy"),
-        copying_other=values.number("p5_d2.train.copy"),
-        copying_published=stated("C1.copy_p7"),
     )
 
 
@@ -144,6 +125,11 @@ class OnSemigroups:
     groups: Number  # unseen ones of the same order
     largest: LargeGroups | None  # unseen groups of the largest order
 
+    @property
+    def largest_harder(self) -> bool:
+        """Than groups of the order of the random tables."""
+        return self.largest is not None and self.largest.highest.low < self.groups.low
+
 
 @dataclass(frozen=True)
 class Semigroups:
@@ -152,13 +138,22 @@ class Semigroups:
     order: int
 
     @property
-    def of_largest(self) -> list[OnSemigroups]:
-        return [item for item in self.models if item.largest]
+    def groups(self) -> Span:
+        return span([item.groups for item in self.models])
+
+    @property
+    def of_largest(self) -> list[LargeGroups]:
+        return [item.largest for item in self.models if item.largest]
+
+    @property
+    def largest(self) -> Span:
+        """The worst group of the worst model, the best of the best."""
+        return span([number for found in self.of_largest for number in (found.lowest, found.highest)])
 
     @property
     def largest_harder(self) -> bool:
-        """In every model, than groups of the order of the random tables."""
-        return all(item.largest and item.largest.highest.low < item.groups.low for item in self.of_largest)
+        """In every model that was measured on them."""
+        return bool(self.of_largest) and all(item.largest_harder for item in self.models if item.largest)
 
 
 def read_semigroups(evidence: Evidence) -> Semigroups | None:
@@ -179,21 +174,36 @@ class Fall:
     model: str
     ours: Number
     reserved: Number
-    falls_by_law: bool
+
+    @property
+    def anyway(self) -> bool:
+        return self.ours.low > 0
+
+    @property
+    def by_law(self) -> bool:
+        """Only with the reserved variable as identity."""
+        return self.reserved.low > 0 and not self.anyway
 
 
 @dataclass(frozen=True)
 class EvaluationLaw:
     models: list[Fall]
-    some_fall: bool
+
+    @property
+    def by_law(self) -> Markup:
+        return listed([named(item.model) for item in self.models if item.by_law])
+
+    @property
+    def anyway(self) -> Markup:
+        return listed([named(item.model) for item in self.models if item.anyway])
 
 
 def read_evaluation_law(evidence: Evidence) -> EvaluationLaw | None:
     models = evidence.each("released_evaluation", _fall)
-    return EvaluationLaw(models, any(model.falls_by_law for model in models)) if models else None
+    return EvaluationLaw(models) if models else None
 
 
 def _fall(model: str, values: Values) -> Fall:
     ours = values.number("C3.holdout.fall", "points")
     reserved = values.number("C3.holdout_reserved_identity.fall", "points")
-    return Fall(model, ours, reserved, falls_by_law=reserved.low > 0 and ours.low <= 0)
+    return Fall(model, ours, reserved)

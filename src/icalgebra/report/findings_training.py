@@ -9,6 +9,7 @@ from icalgebra.experiments import claim
 from icalgebra.experiments.shared import released
 from icalgebra.experiments.shared.readings import NotMeasuredError, Number, Shown, Stated, Values, stated
 from icalgebra.report.evidence import Evidence, Span
+from icalgebra.results import display_name
 
 NARROW = (128, 256)  # the two widths that fail in the paper's Table 1
 LEARNED = 0.5  # a hold-out accuracy clearly above guessing
@@ -25,12 +26,8 @@ class SkillOrder:
     n_seeds: int
     as_published: bool
     agreement: Number
-    n_associate: int  # runs in which associate emerged at all
-    associate_missing: bool  # in some it did not
-    identity_peak: Number  # before copying emerges
     identity_published: Stated
     early_half: bool  # identity comes close to the published half before copying emerges
-    identity_dip: Number
     then_falls: bool
 
 
@@ -41,19 +38,13 @@ def read_skill_order(evidence: Evidence) -> SkillOrder | None:
     values = evidence.of("dynamics", models[0])
     peak, dip, half = values.number("early_peak.identity"), values.number("dip.identity"), claim("P1.half")
     near_half = (half.number - half.threshold) / 100  # the least that the claim counts as the published half
-    onsets = values.detail("onsets")
-    n_associate = sum(found["associate"]["step"] is not None for found in onsets)
     return SkillOrder(
-        model=models[0],
-        n_seeds=len(onsets),
+        model=display_name(models[0]),
+        n_seeds=len(values.detail("onsets")),
         as_published=bool(values.number("order_as_published").value),
         agreement=values.number("order_agreement", ""),
-        n_associate=n_associate,
-        associate_missing=n_associate < len(onsets),
-        identity_peak=peak,
         identity_published=stated("P1.half"),
         early_half=peak.high >= near_half,
-        identity_dip=dip,
         then_falls=peak.high >= near_half > dip.high,
     )
 
@@ -120,51 +111,50 @@ def read_mixing(evidence: Evidence) -> Mixing | None:
 
 @dataclass(frozen=True)
 class Speedruns:
-    """One preset's runs to the target."""
+    """One preset's runs to the target, at the paper's size with another recipe."""
 
     preset: str
-    d_model: int
     n_runs: int
-    n_passed: int
-    seconds: list[str]  # of training, of the runs that passed
-    in_minutes: bool  # each of these runs
-    of_papers_size: bool
-    by_papers_recipe: bool
-    times_text: Span | None  # how many times faster than the released code, by the steps that the paper's text states
-    times_figure: Span | None  # and by those at which its Figure 2b first reaches the target
+    seconds: list[float]  # of training, of the runs that passed
+
+    @property
+    def n_passed(self) -> int:
+        return len(self.seconds)
+
+    @property
+    def in_minutes(self) -> bool:
+        """Each of the runs that passed, of which there are some."""
+        return bool(self.seconds) and max(self.seconds) < MINUTES
+
+    @property
+    def taken(self) -> Span:
+        return Span(f"{min(self.seconds):.0f}", f"{max(self.seconds):.0f}")
 
 
 @dataclass(frozen=True)
 class Speed:
-    step_seconds: float  # of the released code, on an H200
     target: Stated
-    text_steps: Span
-    text_hours: Span
-    figure_steps: Stated
-    figure_hours: str
+    text_hours: Span  # of the released code, by the steps that the paper's text states
+    figure_hours: str  # and by those at which its Figure 2b first reaches the target
     presets: list[Speedruns]
-    hours_to_minutes: bool  # shown at the paper's size
+    hours_to_minutes: bool
 
 
 PAPERS_RECIPE = ("paper", "published")  # presets with the recipe of the released code
 
 
 def read_speed(evidence: Evidence) -> Speed | None:
-    presets = evidence.each("speedrun", _speedruns)
+    """None where no run at the paper's size reached the target."""
+    presets = [found for found in evidence.each("speedrun", _speedruns) if found.seconds]
     if not presets:
         return None
-    own_size = [preset for preset in presets if preset.of_papers_size and not preset.by_papers_recipe]
     fewest, most = released.STEPS_TO_99
-    in_figure = steps_in_figure()
     return Speed(
-        step_seconds=released.STEP_SECONDS,
         target=Stated(100 * TARGET, "%"),
-        text_steps=Span(Stated(fewest), Stated(most)),
         text_hours=Span(_hours(fewest), _hours(most)),
-        figure_steps=Stated(in_figure),
-        figure_hours=_hours(in_figure),
+        figure_hours=_hours(steps_in_figure()),
         presets=presets,
-        hours_to_minutes=bool(own_size) and all(preset.in_minutes for preset in own_size),
+        hours_to_minutes=all(preset.in_minutes for preset in presets),
     )
 
 
@@ -179,26 +169,7 @@ def _hours(steps: float) -> str:
 
 def _speedruns(model: str, values: Values) -> Speedruns:
     runs, training = values.detail("runs"), values.config["training"]
-    if not runs:  # for this preset only the steps were timed
-        raise NotMeasuredError("runs")
-    seconds = [run["training_seconds"] for run in runs if run["passed"]]
     of_papers_size = (training["n_layers"], training["n_heads"], training["d_model"]) == released.SIZE
-    compared = bool(seconds) and of_papers_size
-    return Speedruns(
-        preset=model,
-        d_model=training["d_model"],
-        n_runs=len(runs),
-        n_passed=len(seconds),
-        seconds=[f"{found:.0f}" for found in seconds],
-        in_minutes=bool(seconds) and max(seconds) < MINUTES,
-        of_papers_size=of_papers_size,
-        by_papers_recipe=model in PAPERS_RECIPE,
-        times_text=_times_faster(seconds, *released.STEPS_TO_99) if compared else None,
-        times_figure=_times_faster(seconds, steps_in_figure(), steps_in_figure()) if compared else None,
-    )
-
-
-def _times_faster(seconds: list[float], fewest: float, most: float) -> Span:
-    """Compared with that many steps of the released code: slowest run to fewest steps, fastest run to most."""
-    least, largest = fewest * released.STEP_SECONDS / max(seconds), most * released.STEP_SECONDS / min(seconds)
-    return Span(f"{least:.0f}", f"{largest:.0f}")
+    if not runs or not of_papers_size or values.result.model in PAPERS_RECIPE:  # or only the steps were timed
+        raise NotMeasuredError("runs")
+    return Speedruns(model, len(runs), [run["training_seconds"] for run in runs if run["passed"]])

@@ -1,4 +1,4 @@
-"""The page: sections that have results, the verdict table, and how to rerun each part."""
+"""The page: sections that have results, the verdict table, and how to repeat each part."""
 
 from __future__ import annotations
 
@@ -45,16 +45,19 @@ from icalgebra.report.verdicts import (
     ClassCount,
     Family,
     JudgedClaim,
+    SectionVerdicts,
     YourRun,
     by_family,
+    by_section,
     count_classes,
     judge_all,
     read_your_run,
 )
-from icalgebra.results import Result
+from icalgebra.results import Result, display_name
 
 MISSED = 0.05  # of 95 % intervals, those that do not hold the true value
 RISEN = 0.95  # where the curve of the paper's Figure 2b ends its abrupt rise
+RECIPE_AS_RELEASED = "paper"  # the preset that follows the released code in everything, its precision too
 OPTIMISERS = {"muon": "Muon", "adamw": "AdamW"}
 
 
@@ -105,22 +108,38 @@ class TrainedModel:
     n_layers: int
     n_heads: int
     d_model: int
-    steps: int
-    schedule_steps: int  # more where the run ended before its learning-rate schedule
+    steps: Stated
+    schedule_steps: Stated  # more where the run ended before its learning-rate schedule
     optimiser: str
 
     @property
     def stopped_early(self) -> bool:
-        return self.schedule_steps > self.steps
+        return self.schedule_steps.value > self.steps.value
+
+    @property
+    def by_papers_recipe(self) -> bool:
+        return self.name == display_name(PREFERRED[0])
 
     @property
     def of_papers_size(self) -> bool:
         return (self.n_layers, self.n_heads, self.d_model) == released.SIZE
 
 
+SAME_WORK = ("n_layers", "n_heads", "d_model", "batch_size", "n_facts")  # settings that make steps comparable
+
+
+@dataclass(frozen=True)
+class StepTime:
+    """Of a preset with the paper's recipe, on our machine."""
+
+    name: str
+    precision: str
+    milliseconds: str
+
+
 @dataclass(frozen=True)
 class Methods:
-    """Numbers of the paper and of its code that the methods quote."""
+    """Numbers of the paper, of its code and of our runs of its recipe that the methods quote."""
 
     step_seconds: float  # of the released code, on an H200
     target: Stated  # hold-out accuracy
@@ -128,6 +147,7 @@ class Methods:
     figure_steps: Stated  # the same by its Figure 2b
     risen: Stated  # the accuracy at which the abrupt rise of that curve ends
     figure_risen: Stated  # and the step
+    step_times: list[StepTime]  # of the same step in several precisions; empty where only one was measured
 
 
 @dataclass(frozen=True)
@@ -139,6 +159,7 @@ class Page:
     sections: list[Section]
     judged: list[JudgedClaim]
     classes: list[ClassCount]
+    verdicts: list[SectionVerdicts]
     families: list[Family]
     your_run: YourRun | None
     highlights: list[Highlight]
@@ -152,7 +173,7 @@ class Page:
     @property
     def preferred(self) -> tuple[str, ...]:
         """The models that verdicts rest on."""
-        return tuple(model for model in PREFERRED if model in self.judged_models)
+        return tuple(name for model in PREFERRED if (name := display_name(model)) in self.judged_models)
 
     @property
     def titles(self) -> dict[str, str]:
@@ -194,7 +215,7 @@ class Page:
 
     @property
     def judged_models(self) -> list[str]:
-        return sorted({item.model for row in self.judged for item in row.verdicts if item.ours is not None})
+        return sorted({item.shown_model for row in self.judged for item in row.verdicts if item.ours is not None})
 
     @property
     def some_dirty(self) -> bool:
@@ -204,7 +225,19 @@ class Page:
     @property
     def by_recipe(self) -> str:
         """The model that was trained by the paper's own recipe."""
+        return display_name(PREFERRED[0])
+
+    @property
+    def recipe_preset(self) -> str:
         return PREFERRED[0]
+
+    @property
+    def recipe_run(self) -> TrainedModel | None:
+        return next((model for model in self.trained if model.by_papers_recipe), None)
+
+    @property
+    def others(self) -> list[TrainedModel]:
+        return [model for model in self.trained if not model.by_papers_recipe]
 
     @property
     def has_published_recipe(self) -> bool:
@@ -226,6 +259,7 @@ def build_report(
         if not body.complete
     }
     evidence = Evidence(store.for_findings(incomplete))
+    findings = read_findings(evidence)
     shown = [section.experiment for section in sections]
     page = Page(
         version=__version__,
@@ -233,12 +267,13 @@ def build_report(
         sections=sections,
         judged=judged,
         classes=count_classes(judged),
+        verdicts=by_section(judged),
         families=by_family(judged),
         your_run=read_your_run(store, judged),
-        highlights=read_highlights(judged),
-        findings=read_findings(evidence),
+        highlights=read_highlights(judged, findings.identity),
+        findings=findings,
         universality=read_universality(store, load_claims()),
-        methods=read_methods(),
+        methods=read_methods(evidence),
         trained=trained_models(evidence),
         missing=[item for item in EXPERIMENTS.values() if item.can_run and item not in shown],
         experiments=[item for item in EXPERIMENTS.values() if item.can_run],
@@ -249,9 +284,18 @@ def build_report(
 
 
 def number_figures(html: str) -> str:
-    """Every caption starts with its figure's number, in the order of the page."""
-    numbers = count(1)
-    return re.sub("<figcaption>", lambda _: f"<figcaption><b>Figure {next(numbers)}.</b> ", html)
+    """Every caption starts with its figure's number, in the order of the page.
+
+    Folded figures have numbers of their own, so that those that are seen follow on one another.
+    """
+    shown, folded = count(1), count(1)
+    depth, parts = 0, []
+    for part in re.split("(<details|</details>|<figcaption>)", html):
+        depth += {"<details": 1, "</details>": -1}.get(part, 0)
+        if part == "<figcaption>":
+            part += f"<b>Figure {f'F{next(folded)}' if depth else next(shown)}.</b> "
+        parts.append(part)
+    return "".join(parts)
 
 
 def reachable_tables(html: str) -> str:
@@ -266,7 +310,7 @@ def _section(
 ) -> Section | None:
     """A section with a part per model that has a result, or None where nothing would be shown."""
     stored = [store.get(experiment.name, model) for model in store.models(experiment.name)]
-    found = [item for item in stored if item is not None]
+    found = [item.as_shown() for item in stored if item is not None]
     shown = [item for item in found if item.has_own_section]
     together = _together(environment, experiment, [item.result for item in found])
     if not shown and not together:
@@ -347,7 +391,7 @@ def _together(environment: Environment, experiment: Experiment, results: list[Re
     return _words(environment, experiment, "together", r=reading)
 
 
-def read_methods() -> Methods:
+def read_methods(evidence: Evidence) -> Methods:
     fewest, most = released.STEPS_TO_99
     return Methods(
         step_seconds=released.STEP_SECONDS,
@@ -356,15 +400,32 @@ def read_methods() -> Methods:
         figure_steps=Stated(steps_in_figure()),
         risen=Stated(RISEN),
         figure_risen=Stated(steps_in_figure(RISEN)),
+        step_times=_step_times(evidence),
     )
+
+
+def _step_times(evidence: Evidence) -> list[StepTime]:
+    """The recipe timed by `speedrun`, and our run of it, whose seconds include compilation."""
+    if not evidence.has("speedrun", RECIPE_AS_RELEASED) or not evidence.has("training", PREFERRED[0]):
+        return []
+    timed, run = evidence.of("speedrun", RECIPE_AS_RELEASED), evidence.of("training", PREFERRED[0])
+    recipes = [values.config["training"] for values in (timed, run)]
+    if any(recipes[0][key] != recipes[1][key] for key in SAME_WORK):
+        return []
+    milliseconds = [
+        timed.number("milliseconds_a_step").value,
+        1000 * run.detail("seconds")[-1] / run.detail("steps")[-1],
+    ]
+    names = (RECIPE_AS_RELEASED, display_name(PREFERRED[0]))
+    return [StepTime(name, recipe["precision"], f"{ms:.0f}") for name, recipe, ms in zip(names, recipes, milliseconds)]
 
 
 def trained_models(evidence: Evidence) -> list[TrainedModel]:
     recipes = {model: evidence.of("training", model).config["training"] for model in evidence.models("training")}
     return [
         TrainedModel(
-            name, recipe["n_layers"], recipe["n_heads"], recipe["d_model"], recipe["steps"],
-            recipe.get("schedule_steps") or recipe["steps"], OPTIMISERS[recipe["optimiser"]],
+            display_name(name), recipe["n_layers"], recipe["n_heads"], recipe["d_model"], Stated(recipe["steps"]),
+            Stated(recipe.get("schedule_steps") or recipe["steps"]), OPTIMISERS[recipe["optimiser"]],
         )
         for name, recipe in recipes.items()
     ]  # fmt: skip

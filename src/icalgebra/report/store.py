@@ -13,7 +13,7 @@ from icalgebra.claims import Claim, Verdict
 from icalgebra.experiments import EXPERIMENTS, load_claims, read_checked
 from icalgebra.experiments.shared.readings import written
 from icalgebra.language.world import is_papers_world
-from icalgebra.results import Result, result_path, result_paths
+from icalgebra.results import Result, display_name, result_path, result_paths
 from icalgebra.statistics import Estimate
 from icalgebra.verdicts import Decision, decide, fitting_settings
 
@@ -53,6 +53,9 @@ class Stored:
     result: Result
     origin: str
 
+    def as_shown(self) -> Stored:
+        return Stored(self.result.as_shown(), self.origin)
+
     @property
     def of_papers_world(self) -> bool:
         return is_papers_world(self.result.config)
@@ -83,6 +86,14 @@ class Judged:
         return self.decision.verdict
 
     @property
+    def of_model(self) -> bool:
+        return self.model != "data"
+
+    @property
+    def shown_model(self) -> str:
+        return display_name(self.model)
+
+    @property
     def kind(self) -> str:
         return css_class(self.verdict)
 
@@ -96,7 +107,7 @@ class Judged:
         if self.ours is None:
             return ""
         unit = f" {self.claim.unit}" if self.claim.unit else ""
-        return f": {self.ours.value:.3g}{unit} ({self.model})"
+        return f": {self.ours.value:.3g}{unit} ({self.shown_model})"
 
     @property
     def needs_reason(self) -> bool:
@@ -159,10 +170,12 @@ class Store:
         return sorted(found, key=lambda model: place(model, not found[model].of_papers_world))
 
     def for_findings(self, incomplete: Collection[tuple[str, str]] = ()) -> Store:
-        """The same without models of other worlds, and without what is incomplete, by experiment and model."""
+        """The same without models of other worlds, and without what is incomplete, by experiment and shown name."""
         part = Store(None, None)
         part._found = {
-            key: held for key, held in self._found.items() if held[0].of_papers_world and key not in incomplete
+            (name, model): held
+            for (name, model), held in self._found.items()
+            if held[0].of_papers_world and (name, display_name(model)) not in incomplete
         }
         return part
 

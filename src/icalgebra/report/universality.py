@@ -32,6 +32,7 @@ from icalgebra.claims import Claim
 from icalgebra.experiments.shared.readings import Stated, written
 from icalgebra.report.store import SEED, Judged, Store
 from icalgebra.report.verdicts import published_text
+from icalgebra.results import display_name
 from icalgebra.statistics import fisher_exact, mean_of_runs
 from icalgebra.verdicts import AGREES
 
@@ -59,6 +60,10 @@ class Source:
     name: str
     recipe: Recipe
     seeds: bool = False
+
+    @property
+    def shown(self) -> str:
+        return display_name(self.name)
 
     def models(self, measured: Iterable[str]) -> list[str]:
         """Those of the measured models that belong to it. The result of a whole set, which bears its name, stands in
@@ -281,6 +286,10 @@ class Universality:
     @property
     def n_rows(self) -> int:
         return len(self.rows)
+
+    @property
+    def all_open(self) -> bool:
+        return all(row.is_open for row in self.rows)
 
     @property
     def counts(self) -> list[WordCount]:

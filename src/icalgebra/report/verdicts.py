@@ -10,6 +10,7 @@ from itertools import groupby
 from icalgebra.claims import VERDICTS, Claim, Verdict
 from icalgebra.experiments import EXPERIMENTS
 from icalgebra.report.store import COMMITTED, SIGNS, Judged, Store, css_class, preference
+from icalgebra.results import display_name
 from icalgebra.verdicts import AGREES
 
 SECONDS_PER_MINUTE = 60
@@ -56,13 +57,15 @@ class JudgedClaim:
         return f"{self.claim.id}: {self.claim.text}. Published: {self.published}. {self.verdict}{ours}"
 
     @property
-    def because(self) -> str:
-        found = self.deciding.decision.because
-        return found[:1].upper() + found[1:]
+    def reasons(self) -> list[str]:
+        """Why the verdict is not simply that of the rule, and what we know about the cause of a difference."""
+        why = self.claim.why if self.deciding.needs_reason else ""
+        return [found[:1].upper() + found[1:] for found in (self.deciding.decision.because, why) if found]
 
     @property
-    def has_section(self) -> bool:
-        return self.deciding.ours is not None
+    def reason_of_others(self) -> str:
+        """The cause of a difference that only models show which do not decide the verdict."""
+        return self.claim.why if self.gives_reason and not self.deciding.needs_reason else ""
 
     @property
     def others(self) -> list[Judged]:
@@ -71,10 +74,6 @@ class JudgedClaim:
     @property
     def anchor(self) -> str:
         return f"claim-{self.claim.id}"
-
-    @property
-    def section(self) -> str:
-        return EXPERIMENTS[self.claim.experiment].title
 
     @property
     def gives_reason(self) -> bool:
@@ -94,6 +93,44 @@ def published_text(claim: Claim) -> str:
 def judge_all(store: Store, claims: tuple[Claim, ...]) -> list[JudgedClaim]:
     judged = [item for claim in claims for item in store.judge(claim)]
     return [JudgedClaim(claim, list(items)) for claim, items in groupby(judged, key=lambda item: item.claim)]
+
+
+@dataclass(frozen=True)
+class Group:
+    """The claims of one row, which quote one place of the paper, under a common heading."""
+
+    name: str
+    heading: str
+    rows: list[JudgedClaim]
+
+
+@dataclass(frozen=True)
+class SectionVerdicts:
+    """The verdicts of one experiment. notes: the reasons that its claims give, each once."""
+
+    experiment: str
+    title: str
+    has_section: bool  # on the page
+    groups: list[Group]
+    notes: list[str]
+
+    def notes_of(self, row: JudgedClaim) -> list[int]:
+        """The numbers of its reasons among the notes."""
+        return [self.notes.index(reason) + 1 for reason in row.reasons]
+
+
+def by_section(judged: list[JudgedClaim]) -> list[SectionVerdicts]:
+    return [_section(name, list(rows)) for name, rows in groupby(judged, key=lambda row: row.claim.experiment)]
+
+
+def _section(name: str, rows: list[JudgedClaim]) -> SectionVerdicts:
+    groups = [
+        Group(row, (items := list(found))[0].claim.of_row, items)
+        for row, found in groupby(rows, key=lambda item: item.claim.row)
+    ]
+    notes = dict.fromkeys(reason for row in rows for reason in row.reasons)
+    has_section = any(row.deciding.ours is not None for row in rows)
+    return SectionVerdicts(name, EXPERIMENTS[name].title, has_section, groups, list(notes))
 
 
 @dataclass(frozen=True)
@@ -211,7 +248,7 @@ def read_your_run(store: Store, judged: list[JudgedClaim]) -> YourRun | None:
     return YourRun(
         experiments=[name for name in EXPERIMENTS if any(s.result.experiment == name for s in fresh)],
         tier=" and ".join(sorted({stored.result.tier for stored in fresh})),
-        models=sorted({stored.result.model for stored in fresh} - {"data"}),
+        models=sorted({display_name(stored.result.model) for stored in fresh} - {"data"}),
         minutes=f"{seconds / SECONDS_PER_MINUTE:.1f}",
         n_verdicts=n_verdicts,
         compared=compared,
