@@ -38,7 +38,10 @@ class Drawn:
 FINDINGS: dict[str, tuple[str, tuple[Drawn, ...]]] = {
     "behaviour": (
         "distributions",
-        tuple(Drawn(f"C3.{skill}_50", skill) for skill in ("copy", "commute", "identity", "cancel", "associate")),
+        (
+            *(Drawn(f"C3.{skill}_50", skill) for skill in ("copy", "commute", "identity", "cancel", "associate")),
+            Drawn("C3.associate_200", "associate, 200 facts", part=1),
+        ),
     ),
     "copying": (
         "circuits",

@@ -16,10 +16,10 @@ from icalgebra.verdicts import AGREES
 SECONDS_PER_MINUTE = 60
 MEANINGS: dict[Verdict, str] = {
     "reproduced": "our interval meets the claim's rule",
-    "stronger here": "our interval lies beyond the published number, on the better side",
-    "differs": "our interval does not meet the rule",
+    "stronger here": "our interval lies outside the rule, on the better side",
+    "differs": "our interval lies outside the rule",
     "undecided": "the sample is too small to tell, or chance does as well",
-    "not comparable": "the published number is about another quantity or setting, or our run was trained too short",
+    "not comparable": "another quantity, another setting, or a run that was too short",
     "not measured": "no result holds it",
 }
 

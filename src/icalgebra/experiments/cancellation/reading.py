@@ -88,6 +88,12 @@ class Ablation:
     heads: tuple[str, ...]
     accuracies: tuple[tuple[Number, Shown], ...]
 
+    @property
+    def needed(self) -> bool:
+        """On cancel sequences these heads are missed more than as many others, clearly."""
+        without, control = self.accuracies[0]
+        return isinstance(control, Number) and without.high < control.low
+
 
 @dataclass(frozen=True)
 class Specialist:
@@ -122,6 +128,10 @@ class Reading:
     ablated_on: tuple[str, ...]
     plain: tuple[Number, ...]
     ablations: tuple[Ablation, ...]
+
+    @property
+    def needs(self) -> dict[str, bool]:
+        return {item.which: item.needed for item in self.ablations}
 
 
 def read(values: Values) -> Reading:

@@ -11,7 +11,9 @@ from icalgebra.statistics import Estimate
 DEMOTES = 0.5  # share of identity queries with the identity lowest, above which a head demotes it
 ATTENDS = 0.5  # attention mass on identity facts, below which the demoting head does not attend to them
 SMALL = 0.25  # of the distance between the clusters: a small fraction
+SEPARATED = 0.9  # balanced accuracy of the threshold, from which it separates the identity queries of a group
 NEAR = 1e-3  # doses in a result are rounded
+GROUP = "pc1.group."  # before the name of a group, in keys
 LITTLE_CONFUSION = 0.05  # a false identity fact that costs less accuracy leaves steering by −v1 little to repair
 
 
@@ -23,6 +25,9 @@ class Direction:
     separates: Number
     random_separates: Number
     distance: Number  # between the two clusters, in raw units
+    everywhere: bool  # one threshold separates them in every group
+    weakest: str  # the group in which it does worst
+    in_weakest: Number
 
 
 @dataclass(frozen=True)
@@ -86,11 +91,16 @@ def read(values: Values) -> Reading:
 
 
 def _direction(values: Values) -> Direction:
+    groups = {key: item.value for key, item in values.result.values.items() if key.startswith(GROUP)}
+    weakest = min(groups, key=lambda key: groups[key])
     return Direction(
         explained=values.number("pc1.explained"),
         separates=values.number("pc1.balanced_accuracy"),
         random_separates=values.number("pc1.random_direction"),
         distance=values.number("pc1.distance", ""),
+        everywhere=groups[weakest] >= SEPARATED,
+        weakest=weakest.removeprefix(GROUP),
+        in_weakest=values.number(weakest),
     )
 
 
