@@ -28,6 +28,20 @@ def seconds_since_start() -> float:
         return time.monotonic() - IMPORTED
 
 
+def memory_size() -> int:
+    """This machine's memory in bytes."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def free_memory() -> int:
+    """What of it programs can still get, in bytes. Only Linux says that; elsewhere all of it."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        return next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration):
+        return memory_size()
+
+
 def start_server(preload: Sequence[str]) -> None:
     """Start the fork server, with some modules imported, unless it runs already. Ctrl-C reaches it too, and during its
     imports would print a traceback: so it inherits SIG_IGN. Later it ignores the signal by itself."""

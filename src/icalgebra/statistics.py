@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from math import comb
 
 import numpy as np
 
 Z95 = 1.959963984540054
+AT_ONCE = 1 << 22  # numbers in memory: 32 MB
 
 
 @dataclass(frozen=True)
@@ -85,8 +86,8 @@ def auc(hits: np.ndarray, *, resamples: int = 1000, seed: int = 0) -> Estimate:
     shorter sequence does not have are NaN.
     """
     per_sequence = _sequence_means(hits)
-    draws = _resampled(len(per_sequence), resamples, seed)
-    low, high = np.quantile(per_sequence[draws].mean(axis=1), [0.025, 0.975])
+    means = _over_resamples(lambda draws: per_sequence[draws].mean(axis=1), len(per_sequence), resamples, seed)
+    low, high = np.quantile(means, [0.025, 0.975])
     return Estimate(float(per_sequence.mean()), float(low), float(high), len(per_sequence))
 
 
@@ -95,9 +96,13 @@ def auc_ratio(hits: np.ndarray, reference: np.ndarray, *, resamples: int = 1000,
     above, below = _sequence_means(hits), _sequence_means(reference)
     if not below.any():
         return proportion(0, 0)
-    draws = _resampled(len(above), resamples, seed)
-    totals = below[draws].mean(axis=1)
-    low, high = np.quantile(above[draws].mean(axis=1)[totals > 0] / totals[totals > 0], [0.025, 0.975])
+
+    def means(draws: np.ndarray) -> np.ndarray:
+        return np.stack([above[draws].mean(axis=1), below[draws].mean(axis=1)], axis=1)
+
+    resampled = _over_resamples(means, len(above), resamples, seed)
+    tops, totals = resampled[resampled[:, 1] > 0].T
+    low, high = np.quantile(tops / totals, [0.025, 0.975])
     return Estimate(float(above.mean() / below.mean()), float(low), float(high), len(above))
 
 
@@ -111,9 +116,13 @@ def share_among(condition: np.ndarray, among: np.ndarray, *, resamples: int = 10
     n_selected = selected.sum(axis=1)
     if not n_selected.any():
         return proportion(0, 0)
-    draws = _resampled(len(n_selected), resamples, seed)
-    totals = n_selected[draws].sum(axis=1)
-    low, high = np.quantile(n_held[draws].sum(axis=1)[totals > 0] / totals[totals > 0], [0.025, 0.975])
+
+    def sums(draws: np.ndarray) -> np.ndarray:
+        return np.stack([n_held[draws].sum(axis=1), n_selected[draws].sum(axis=1)], axis=1)
+
+    resampled = _over_resamples(sums, len(n_selected), resamples, seed)
+    held, totals = resampled[resampled[:, 1] > 0].T
+    low, high = np.quantile(held / totals, [0.025, 0.975])
     return Estimate(float(n_held.sum() / n_selected.sum()), float(low), float(high), int(n_selected.sum()))
 
 
@@ -122,19 +131,35 @@ def correlation_of_means(one: np.ndarray, other: np.ndarray, *, resamples: int =
 
     The interval comes from resampling sequences. Column means that are all equal have correlation 0.
     """
-    draws = np.concatenate([np.arange(len(one))[None], _resampled(len(one), resamples, seed)])
-    means = [np.asarray(observed, dtype=np.float64)[draws].mean(axis=1) for observed in (one, other)]
-    a, b = (part - part.mean(axis=1, keepdims=True) for part in means)
-    size = np.sqrt((a * a).sum(axis=1) * (b * b).sum(axis=1))
-    found = (a * b).sum(axis=1) / np.where(size > 0, size, 1.0)
-    low, high = np.quantile(found[1:], [0.025, 0.975])
-    return Estimate(float(found[0]), float(min(low, found[0])), float(max(high, found[0])), len(one))
+    observed = np.stack([one, other]).astype(np.float64)
+
+    def correlations(draws: np.ndarray) -> np.ndarray:
+        means = observed[:, draws].mean(axis=2)
+        a, b = means - means.mean(axis=2, keepdims=True)
+        size = np.sqrt((a * a).sum(axis=1) * (b * b).sum(axis=1))
+        return (a * b).sum(axis=1) / np.where(size > 0, size, 1.0)
+
+    found = float(correlations(np.arange(len(one))[None])[0])
+    resampled = _over_resamples(correlations, len(one), resamples, seed, numbers=observed[:, 0].size)
+    low, high = np.quantile(resampled, [0.025, 0.975])
+    return Estimate(found, float(min(low, found)), float(max(high, found)), len(one))
 
 
 def _sequence_means(hits: np.ndarray) -> np.ndarray:
-    return np.nanmean(np.asarray(hits, dtype=np.float64), axis=1)
+    """A block of sequences at a time: as floats, all hits would take eight times the memory."""
+    hits = np.asarray(hits)
+    rows = max(1, AT_ONCE // max(1, hits.shape[1]))
+    parts = [np.asarray(hits[i : i + rows], dtype=np.float64) for i in range(0, len(hits), rows)]
+    return np.concatenate([np.nanmean(part, axis=1) for part in parts])
 
 
-def _resampled(n: int, resamples: int, seed: int) -> np.ndarray:
-    """Bootstrap indices [resamples, n]."""
-    return np.random.Generator(np.random.PCG64(seed)).integers(0, n, size=(resamples, n))
+def _over_resamples(
+    statistic: Callable[[np.ndarray], np.ndarray], n: int, resamples: int, seed: int, numbers: int = 1
+) -> np.ndarray:
+    """A statistic of bootstrap indices [some, n] for all resamples, a block at a time: the indices of a million
+    sequences would take 8 GB. numbers: how many the statistic gathers per index. Results do not depend on the blocks.
+    """
+    generator = np.random.Generator(np.random.PCG64(seed))
+    size = max(1, AT_ONCE // max(1, n * numbers))
+    blocks = [min(size, resamples - done) for done in range(0, resamples, size)]
+    return np.concatenate([statistic(generator.integers(0, n, size=(block, n))) for block in blocks])

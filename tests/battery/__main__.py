@@ -27,7 +27,7 @@ PARTS: dict[str, tuple[Part, int, str]] = {
     "disks": (machine.disks, 12, "full and read-only disks"),
     "fuzz": (fuzz.run, 60_000, "malformed input to every parser and reader"),
     "determinism": (machine.determinism, 12, "batch sizes, threads, hash seeds"),
-    "memory": (machine.memory, 1000, "thousands of sequences streamed"),
+    "memory": (machine.memory, 1000, "thousands of sequences, streamed or measured"),
     "wheel": (machine.wheel, 20, "every command of the wheel, bare environments"),
     "trackers": (real_parts.trackers, 1, "tensorboard read back, wandb offline"),
     "ranks": (real_parts.ranks, 4, "two gloo processes, one killed"),

@@ -19,7 +19,7 @@ from training_helpers import MICRO
 
 ROOT = Path(__file__).parents[2]
 BARE = {"PATH": os.environ["PATH"], "NUMBA_CACHE_DIR": os.environ.get("NUMBA_CACHE_DIR", ""), "OMP_NUM_THREADS": "1"}
-MEMORY_MB = 700  # of a million streamed sequences; torch is not among what `sample` imports
+MEMORY_MB = 700  # of a million sequences; torch is not among what `sample` and `coverage` import
 
 
 def command(
@@ -143,17 +143,21 @@ def _printed(program: list[str], hash_seed: str, threads: str) -> str:
 
 
 def memory(tally: Tally, count: int, rng: Random, folder: Path) -> None:
-    """count thousand streamed sequences need no more memory than a few."""
+    """count thousand sequences, streamed or measured, need no more memory than a few."""
     folder.mkdir(parents=True, exist_ok=True)
-    for form in ("text", "npz"):
-        with tally.trial(f"{count},000 sequences as {form}"):
-            out = folder / f"rows.{form}"
-            words = ["sample", "--n", 1000 * count, "--facts", 40, "--format", form, "--out", out]
-            process = subprocess.Popen([sys.executable, "-m", "icalgebra", *map(str, words)])
+    out = folder / "rows"
+    for words in (
+        ["sample", "--facts", 40, "--format", "text", "--out", out],
+        ["sample", "--facts", 40, "--format", "npz", "--out", out],
+        ["coverage", "--facts", 8, "--json"],
+    ):
+        with tally.trial(f"{count},000 sequences: {words}"):
+            words += ["--n", 1000 * count]
+            process = subprocess.Popen([sys.executable, "-m", "icalgebra", *map(str, words)], stdout=subprocess.DEVNULL)
             _, status, used = os.wait4(process.pid, 0)
             assert status == 0
             assert used.ru_maxrss / 1024 < MEMORY_MB, f"{used.ru_maxrss / 1024:.0f} MB"
-            out.unlink()
+            out.unlink(missing_ok=True)
 
 
 # --- the wheel --------------------------------------------------------------------------------------------------------

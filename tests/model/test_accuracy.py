@@ -11,11 +11,13 @@ import pytest
 
 import icalgebra
 from icalgebra.cli import main
+from icalgebra.errors import InputError
 from icalgebra.language.vocabulary import LEFT
 from icalgebra.model.accuracy import accuracy, by_slice, hits, query_structures, strictly_best
 from icalgebra.model.closure import closure_sets, seen_members, top_1, top_k
 from icalgebra.model.prefix_accuracy import logits_at_every_fact
 from icalgebra.model.transformer import Transformer
+from icalgebra.processes import free_memory
 from icalgebra.train import TrainConfig, train
 from icalgebra.train.evaluation import Evaluations, measure_training_tokens
 from training_helpers import MICRO, records
@@ -104,6 +106,12 @@ def test_evaluations_name_everything_and_skip_what_a_world_has_no_sequences_for(
     too_short = Evaluations(WORLD, 2, 8)(Transformer(MICRO.model))
     assert "cancel" not in too_short
     assert "copy" in too_short
+
+
+def test_evaluations_that_do_not_fit_together_are_refused_before_any_is_sampled() -> None:
+    n = free_memory() // (5 * 100)  # one evaluation would just fit
+    with pytest.raises(InputError, match="in all evaluations do not fit in the memory that is free"):
+        Evaluations(WORLD, 100, n)
 
 
 def test_eval_prints_a_table_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,6 +20,7 @@ from icalgebra.errors import InputError, shortened, unknown
 from icalgebra.language.sequences import Sequences
 from icalgebra.language.vocabulary import FACT_LENGTH
 from icalgebra.language.world import MIXTURE_RULES, World, check_number, check_world
+from icalgebra.processes import free_memory
 from icalgebra.randomness import stream_key
 from icalgebra.records import argument
 
@@ -187,13 +187,16 @@ def check_rows(n: int, start: int, seed: int = 0, stream: str | None = None) -> 
         raise InputError(f"seed is too large: {shortened(seed)}")
 
 
-def check_memory(n: int, n_facts: int) -> None:
-    """Raise InputError for more tokens than this machine has bytes; numpy would raise different errors by size."""
-    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    if n * n_facts * FACT_LENGTH > memory:
+def check_memory(n: int, n_facts: int, at_once: str = "") -> None:
+    """Raise InputError for more tokens than there are bytes free; numpy would raise different errors by size.
+
+    at_once: what holds the n_facts, where they are not one sequence's.
+    """
+    free = free_memory()
+    if n * n_facts * FACT_LENGTH > free:
         raise InputError(
-            f"{n:,} sequences of {n_facts:,} facts do not fit in this machine's memory ({memory / 1e9:,.0f} GB); "
-            "ask for fewer"
+            f"{n:,} sequences of {n_facts:,} facts{at_once} do not fit in the memory that is free "
+            f"({free / 1e9:,.1f} GB); ask for fewer"
         )
 
 

@@ -33,7 +33,7 @@ from icalgebra.experiments.running import run_experiment
 from icalgebra.experiments.shared.loaded_model import LoadedModel, load_with_config
 from icalgebra.language.world import World
 from icalgebra.oracle import classify_by_facts, classify_queries
-from icalgebra.processes import PROCESSES, be_a_worker, start_server
+from icalgebra.processes import PROCESSES, be_a_worker, memory_size, start_server
 from icalgebra.results import Result
 from icalgebra.solvers import Queries, answer_sets, candidate_sets
 from icalgebra.solvers.ladder import decide_by_facts, decide_queries
@@ -52,8 +52,7 @@ def suitable_workers(device: torch.device) -> int:
     """One per core, up to four and as many as memory holds. On a GPU one: there all would wait for the same device."""
     if device.type != "cpu":
         return 1
-    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return max(1, min(MOST_WORKERS, n_cores(), memory // WORKER_MEMORY))
+    return max(1, min(MOST_WORKERS, n_cores(), memory_size() // WORKER_MEMORY))
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from icalgebra.data.distributions import sample
+from icalgebra.data.distributions import check_memory, sample
 from icalgebra.errors import InputError
 from icalgebra.language.sequences import Sequences
 from icalgebra.language.vocabulary import COMMA, EQUALS, FACT_LENGTH, LEFT, MECHANISMS, SLOTS
@@ -45,6 +45,7 @@ class Evaluations:
     def __init__(self, world: World, n_facts: int, n: int, facts: tuple[int, ...] = (), seed: int = 0) -> None:
         if min(n_facts, n) < 2:
             raise InputError(f"evaluations need at least 2 facts and 2 sequences, not {n_facts} and {n}")
+        check_memory(n, (len(HOLDOUTS) + len(MECHANISMS) + 1) * n_facts + sum(facts), " in all evaluations")
         self.world, self.n_facts, self.n, self.facts, self.seed = world, n_facts, n, facts, seed
 
     def __call__(self, model: Transformer, watched: Callable[[list[str]], Iterable[str]] = iter) -> dict[str, Estimate]:
