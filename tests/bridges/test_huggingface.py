@@ -134,7 +134,9 @@ def test_an_export_with_other_logits_leaves_nothing_behind(tmp_path: Path, monke
         ({"vocab_size": 49152}, "vocab_size is 49152"),
         ({"vocab_size": 15}, "other tokens"),
         ({"num_hidden_layers": 2}, r"no model\.layers\.1"),
-        ({"intermediate_size": 32}, "size mismatch"),
+        ({"intermediate_size": 32}, r"blocks\.0\.mlp\.up\.weight is .* asks for \(32, "),
+        ({"intermediate_size": 10**15}, r"asks for \(1000000000000000, "),  # before memory is asked for
+        ({"hidden_size": 8 * 10**14, "intermediate_size": 1}, r"embed\.weight is .* asks for \(14, 800000000000000\)"),
     ],
 )
 def test_other_models_are_refused_with_the_reason(tmp_path: Path, change, reason) -> None:

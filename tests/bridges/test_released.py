@@ -193,7 +193,7 @@ TINY = Transformer(ModelConfig(n_layers=1, n_heads=2, d_model=8))
         ({"attention_type": "hard"}, {}, "only softmax attention exists here"),
         ({"bias": False}, {}, "it has no biases"),
         ({"n_layer": 2}, {}, r"no transformer\.h\.1"),
-        ({"n_embd": 16}, {}, "size mismatch"),
+        ({"n_embd": 16}, {}, r"embed\.weight is \(18, 8\); its config asks for \(18, 16\)"),
         ({}, {"lm_head.weight": torch.zeros(VOCABULARY, 8)}, "lm_head and its embedding differ"),
         ({}, {"transformer.h.0.attn.bias": torch.ones(1, 1, 4, 4)}, "not a causal mask"),
         ({}, {"transformer.ln_f.weight": torch.full((8,), torch.nan)}, "not finite"),

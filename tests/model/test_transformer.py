@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -153,3 +154,12 @@ def test_impossible_shapes_are_refused() -> None:
         ModelConfig(n_heads=3, d_model=16)
     with pytest.raises(InputError, match="at least 1"):
         ModelConfig(n_layers=0)
+
+
+def test_weights_of_another_size_are_refused_before_a_model_is_made() -> None:
+    config = ModelConfig(n_variables=12, n_layers=2, n_heads=2, d_model=16, d_mlp=32)
+    weights = Transformer(config).state_dict()
+    assert torch.equal(Transformer.with_weights(config, weights).embed.weight, weights["embed.weight"])
+    for change in ({"d_mlp": 10**15}, {"d_model": 8 * 10**14, "n_heads": 4 * 10**12}, {"n_layers": 10**9}):
+        with pytest.raises(RuntimeError, match="its config asks for"):
+            Transformer.with_weights(replace(config, **change), weights)

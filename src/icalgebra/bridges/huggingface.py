@@ -86,8 +86,7 @@ def from_huggingface(folder: str | Path) -> Transformer:
         run = argument(dict[str, Any], stated.get(OURS, {}), OURS)
         looped = replace(shape, n_loops=argument(int, run.get("n_loops", 1), "n_loops"))
         rolled = rolled_weights(weights, looped)  # None: a looped model whose passes were trained on their own
-        model = Transformer(shape if rolled is None else looped)
-        model.load_state_dict(weights if rolled is None else rolled)
+        model = Transformer.with_weights(shape, weights) if rolled is None else Transformer.with_weights(looped, rolled)
     except InputError as error:
         raise InputError(f"{folder} cannot be read: {error}") from error
     except (KeyError, RuntimeError) as error:

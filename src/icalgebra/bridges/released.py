@@ -64,8 +64,7 @@ def read_released(source: Path, step: int | None = None) -> Released:
     metadata = read_json(path.parent.parent / "metadata.json")
     try:
         config = _config(metadata, weights := _state_dict(path))
-        model = Transformer(config.model)
-        model.load_state_dict(_our_weights(weights, config))
+        model = Transformer.with_weights(config.model, _our_weights(weights, config))
         dropped = _dropped_rows(weights, config.n_variables)
     except InputError as error:
         raise InputError(f"{path} cannot be imported: {error}") from error

@@ -72,9 +72,8 @@ class Checkpoint:
     records: int | None = None  # lines of metrics.jsonl up to this step; None in a checkpoint of an earlier version
 
     def model(self, device: str | torch.device = "cpu") -> Transformer:
-        model = Transformer(self.model_config)
         try:
-            model.load_state_dict(self.weights)
+            model = Transformer.with_weights(self.model_config, self.weights)
         except RuntimeError as error:
             raise InputError(f"{self.path} holds weights whose shapes do not match its config") from error
         model.run_config = self.config

@@ -34,7 +34,7 @@ the plain one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -265,6 +265,23 @@ class Transformer(nn.Module):
         self.register_buffer("cos", cos, persistent=False)
         self.register_buffer("sin", sin, persistent=False)
         self._initialise(torch.Generator().manual_seed(seed))
+
+    @classmethod
+    def with_weights(cls, config: ModelConfig, weights: Mapping[str, Tensor]) -> Transformer:
+        """A model with these weights; RuntimeError where they are not of this config. Their sizes are compared before
+        anything is made: a damaged config may ask for more memory than there is."""
+        last = config.n_layers // config.n_loops - 1
+        wanted = {
+            "embed.weight": (config.d_vocab, config.d_model),
+            f"blocks.{last}.mlp.up.weight": (config.d_mlp, config.d_model),
+        }
+        for name, shape in wanted.items():
+            found = tuple(weights[name].shape) if name in weights else None
+            if found != shape:
+                raise RuntimeError(f"{name} is {'missing' if found is None else found}; its config asks for {shape}")
+        model = cls(config)
+        model.load_state_dict(weights)
+        return model
 
     @torch.no_grad()
     def _initialise(self, generator: torch.Generator) -> None:
