@@ -122,7 +122,7 @@ def test_more_than_guessing_needs_intervals_apart(read: Read, guesses: float, be
     assert found.beyond_mechanisms.all_beat_guessing == beats
     assert isinstance(found.beyond_mechanisms.of_unsolved, Number)
     assert found.beyond_mechanisms.of_unsolved.value == 0.66
-    assert ("more often than the right one of several" in words(found)) == beats
+    assert ("more than where several answers are possible" in words(found)) == beats
 
 
 def test_a_model_without_the_guess_floor_claims_nothing(read: Read) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
@@ -177,6 +178,24 @@ def committed_names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> set[str]
     monkeypatch.setattr("icalgebra.report.page.drawings", drawings)
     build_report(tmp_path, None, ROOT / "results")
     return names
+
+
+def test_the_limits_are_those_of_the_run(tmp_path: Path, undrawn: None) -> None:
+    """Where it was stopped and at what accuracy; nothing of the kind after a whole schedule."""
+    run = read_result(ROOT / "results" / "full" / "published" / "training.json")
+
+    def limits(steps: int) -> str:
+        config = {**run.config, "training": {**run.config["training"], "steps": steps, "seed": 7}}
+        changed = replace(run, config=config, values={**run.values, "final_holdout": Estimate(0.876, 0.8, 0.9, 99)})
+        shutil.copytree(ROOT / "results", tmp_path / str(steps))
+        write_result(tmp_path / str(steps), changed)
+        html = build_report(tmp_path / "page", None, tmp_path / str(steps)).read_text(encoding="utf-8")
+        found = re.search('<li class="limits">(.*?)</li>', html, re.DOTALL)
+        assert found
+        return " ".join(re.sub("<[^>]*>", "", found[1]).split())
+
+    assert "seed 7, bf16, stopped after 9 000 of 200 001 steps at 87.6 % hold-out accuracy; paper: 99 %" in limits(9000)
+    assert "stopped" not in limits(200_001)
 
 
 def test_a_model_keeps_its_colour_under_either_name() -> None:

@@ -15,7 +15,7 @@ from icalgebra.verdicts import AGREES
 
 SECONDS_PER_MINUTE = 60
 MEANINGS: dict[Verdict, str] = {
-    "reproduced": "within the tolerance or limit of the rule",
+    "reproduced": "within the tolerance or limit set for the check",
     "stronger here": "beyond it, on the better side",
     "differs": "outside it",
     "undecided": "too few samples to tell, or a control does equally well",
