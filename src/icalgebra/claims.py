@@ -142,16 +142,19 @@ class Claim:
         return (float("-inf"), self.threshold) if self.rule == "at_most" else (self.threshold, float("inf"))
 
     @property
-    def rule_text(self) -> str:
-        rule = {
+    def bare_rule(self) -> str:
+        return {
             "within": f"within ± {self.threshold:g} of it",
             "at_least": f"{self.threshold:g} or more",
             "at_most": f"{self.threshold:g} or less",
             "holds": "it holds",
         }[self.rule]
+
+    @property
+    def rule_text(self) -> str:
         control = f"; clear of {self.control if isinstance(self.control, str) else f'{self.control:g}'}"
         return (
-            rule
+            self.bare_rule
             + (f"; {self.better} counts as stronger" if self.better else "")
             + (control if self.control != "" else "")
             + (f"; n of {self.sample} or more" if self.sample > 1 else "")

@@ -15,6 +15,7 @@ import pytest
 from helpers import ROOT
 from icalgebra.experiments import claim
 from icalgebra.experiments.shared import released
+from icalgebra.experiments.shared.readings import Number
 from icalgebra.report.evidence import Evidence
 from icalgebra.report.findings import Findings, read_findings
 from icalgebra.report.page import read_methods, template_environment
@@ -81,6 +82,7 @@ COVERAGE = {
     "holdout.over_ceiling": 0.93,
     "holdout.unsolved_entailed_model": 0.6,
     "holdout.unsolved_guess_model": 0.3,
+    "holdout.unsolved_entailed": 0.66,
 }
 
 
@@ -118,7 +120,9 @@ def test_more_than_guessing_needs_intervals_apart(read: Read, guesses: float, be
     found = read(ceiling(), result("model_coverage", "small", measured))
     assert found.beyond_mechanisms is not None
     assert found.beyond_mechanisms.all_beat_guessing == beats
-    assert ("more than guesses reach" in words(found)) == beats
+    assert isinstance(found.beyond_mechanisms.of_unsolved, Number)
+    assert found.beyond_mechanisms.of_unsolved.value == 0.66
+    assert ("more than where several answers are possible" in words(found)) == beats
 
 
 def test_a_model_without_the_guess_floor_claims_nothing(read: Read) -> None:
@@ -193,6 +197,7 @@ def test_steering_must_exceed_random_directions(read: Read, once: float, twice: 
     found = read(identity("small", once, twice=twice)).identity
     assert found is not None
     assert [model.steers for model in found.models] == [steers]
+    assert not found.models[0].at_papers_length  # not measured
     assert found.all_twice == (twice is not None)
     assert found.published_steered.value == claim("I3.plus").number
 
@@ -266,7 +271,11 @@ def test_models_differ_in_the_token_that_they_read(read: Read, answer: float, di
 
 def dynamics(peak: float, dip: float, in_order: float = 1.0) -> Result:
     values = {"early_peak.identity": peak, "dip.identity": dip, "order_as_published": in_order, "order_agreement": 0.9}
-    return result("dynamics", "small", values, details={"onsets": [{}, {}]})
+    return result("dynamics", "small", values, details={"onsets": [runs(1.0), runs(None)]})
+
+
+def runs(associate: float | None) -> dict[str, Any]:
+    return {"copy": {"step": 1.0}, "associate": {"step": associate}}
 
 
 @pytest.mark.parametrize(
@@ -278,6 +287,7 @@ def test_identity_comes_near_half_and_falls(read: Read, peak: float, dip: float,
     assert found is not None
     assert (found.early_half, found.then_falls) == (early, falls)
     assert found.n_seeds == 2
+    assert [(skill.name, skill.n_runs) for skill in found.rare] == [("associate", 1)]
 
 
 @pytest.mark.parametrize("in_order", [1.0, 0.0])
@@ -304,7 +314,7 @@ def test_narrow_models(read: Read, accuracy: float, wide_steps: int, learn: bool
 
 @pytest.mark.parametrize("without, needed", [(0.87, True), (0.89, False)])
 def test_mixing_is_needed_only_where_intervals_are_apart(read: Read, without: float, needed: bool) -> None:
-    values = {"p0.own.holdout": without, "p0.5.own.holdout": 0.9, "more_is_better": float(not needed)}
+    values = {"p0.p7.holdout": without, "p0.5.p7.holdout": 0.9, "more_is_better": float(not needed)}
     settings = {"config": {"recipes": [{"steps": 3600}]}, "details": {"runs": [{"d_model": 256}]}}
     found = read(result("mixing", "mixing", values, **settings)).mixing
     assert (found is not None) == needed
@@ -333,7 +343,7 @@ def test_hours_become_minutes_at_the_papers_size(read: Read, seconds: float, min
     found = read(speedrun("fast", {seconds: True}))
     assert found.speed is not None
     assert found.speed.hours_to_minutes == minutes
-    assert ("Hours become minutes" in words(found)) == minutes
+    assert ("training takes minutes" in words(found)) == minutes
 
 
 @pytest.mark.parametrize("passed, width", [(True, 256), (False, 1024)])

@@ -28,7 +28,7 @@ def test_one_head_copies(tmp_path: Path, share: float, other: float, one: bool) 
     found = findings(tmp_path, circuits(share, other))
     assert found.copying is not None
     assert found.copying.one_head == one
-    assert ("One head copies where only the copied fact differs (measured in small)" in words(found)) == one
+    assert ("One head copies where only the copied fact differs (small)" in words(found)) == one
 
 
 @pytest.mark.parametrize(
@@ -64,8 +64,8 @@ def test_a_fall_by_the_law_of_the_evaluation(
 ) -> None:
     values = {"C3.holdout.fall": ours, "C3.holdout_reserved_identity.fall": reserved}
     found = words(findings(tmp_path, result("released_evaluation", "small", values)))
-    assert ("Only with it does the accuracy on C3 fall at long contexts in small." in found) == only
-    assert ("It also falls without it in small." in found) == anyway
+    assert ("Only then does the accuracy on C3 fall at long contexts in small." in found) == only
+    assert ("In small it falls without this, too." in found) == anyway
 
 
 @pytest.mark.parametrize("cancellation, both", [(0.91, True), (0.89, False)])

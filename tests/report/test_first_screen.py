@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
@@ -14,8 +15,9 @@ import pytest
 from helpers import ROOT
 from icalgebra.claims import Verdict
 from icalgebra.experiments import load_claims
+from icalgebra.experiments.shared.readings import Number
 from icalgebra.plotting import MODEL_COLOURS, model_colours
-from icalgebra.report.highlights import FINDINGS, Highlight, read_highlights
+from icalgebra.report.highlights import FINDINGS, MARGIN, WIDTH, Highlight, read_highlights, read_key
 from icalgebra.report.page import build_report, number_figures
 from icalgebra.report.store import Judged
 from icalgebra.report.verdicts import JudgedClaim
@@ -58,14 +60,63 @@ def test_a_part_of_two_claims_says_which_one_agrees(best: Verdict, second: Verdi
     assert found.overall == ("yes" if says == "yes" else "in part")
 
 
-@pytest.mark.parametrize("steers", ["at one", "at two", "no"])
-def test_a_direction_that_does_not_steer_as_published_says_how_far_it_must_go(steers: str) -> None:
-    models = [SimpleNamespace(model="small", steers="at one"), SimpleNamespace(model="rerun", steers=steers)]
-    assert highlight("copying", SimpleNamespace(models=models)).direction is None
-    differ = {claim: judged(claim, "differs") for claim in DRAWN if claim.startswith("I3")}
-    found = highlight("steering", SimpleNamespace(models=models), **{c.replace(".", "_"): r for c, r in differ.items()})
-    assert (found.says, found.overall, found.direction) == ([steers], "no", models[1])
-    assert highlight("steering", SimpleNamespace(models=models)).says == ["yes"]
+def direction(model: str, steers: str, once: float = 10.0, twice: float | None = None) -> Any:
+    """Shares in per cent, as the claim states them."""
+    moves = [value if value is None else steered(value / 100) for value in (once, twice)]
+    return SimpleNamespace(model=model, steers=steers, once=moves[0], twice=moves[1])
+
+
+def steered(share: float) -> Any:
+    return SimpleNamespace(plus=Number(Estimate(share, share, share, 9)), random=Number(Estimate(0.1, 0.1, 0.1, 9)))
+
+
+def steering(deciding: Any, *others: Any, verdict: Verdict = "differs") -> Highlight:
+    rows = {claim.replace(".", "_"): judged(claim, verdict) for claim in DRAWN if claim.startswith("I3")}
+    return highlight("steering", SimpleNamespace(models=[*others, deciding]), **rows)
+
+
+HALF = CLAIMS["I3.plus_distance"].number / 2
+
+
+@pytest.mark.parametrize(
+    "steers, once, twice, says",
+    [
+        ("at one", HALF - 0.1, None, "much weaker"),
+        ("at one", HALF - 0.1, HALF + 0.1, "weaker"),  # the larger move counts
+        ("at two", 10.0, HALF - 0.1, "much weaker"),
+        ("no", HALF + 0.1, None, "no"),
+    ],
+)
+def test_a_direction_that_does_not_steer_as_published_is_weaker(
+    steers: str, once: float, twice: float | None, says: str
+) -> None:
+    found = steering(direction("rerun", steers, once, twice), direction("small", "at one", 90.0))
+    assert (found.says, found.overall) == ([says], "no")
+    assert found.steering is not None
+    assert [item.model for item in found.steering.works_in] == ["small"]
+    assert steering(direction("rerun", steers), verdict="reproduced").says == ["yes"]
+    assert highlight("copying", SimpleNamespace(models=[direction("rerun", steers)])).steering is None
+
+
+@pytest.mark.parametrize("value, just", [(98.1, "under"), (97.9, "")])
+def test_a_near_miss_is_called_one_within_the_resolution_of_its_rule(value: float, just: str) -> None:
+    assert (CLAIMS["L3.without_identity"].threshold, CLAIMS["L3.without_identity"].resolution) == (99.0, 1.0)
+    found = highlight("sets", a=judged("L3.without_identity", "differs", published=value, small=82.6)).difference
+    assert found is not None
+    assert (found.just, found.others) == (just, "<code>small</code> 82.6\N{NO-BREAK SPACE}%")
+    assert highlight("sets").difference is None
+
+
+def test_the_key_names_the_models_in_the_pictures() -> None:
+    rows = {claim: judged(claim, published=0.5) for claim in DRAWN}
+    assert read_key(read_highlights(list(rows.values()), None)) == []
+    rows["L6.closure"] = judged("L6.closure", published=0.5, mine=0.5, small=0.4, fast=0.3)
+    key = read_key(read_highlights(list(rows.values()), None))
+    assert [(item.sign, re.sub("</?code>", "", item.models)) for item in key] == [
+        ("○", "small"),
+        ("□", "fast"),
+        ("△", "mine"),
+    ]
 
 
 def test_a_model_is_said_to_come_closer_only_where_it_does() -> None:
@@ -83,14 +134,14 @@ def test_a_model_is_said_to_come_closer_only_where_it_does() -> None:
     assert position(published=0) == ""
 
 
-def test_what_is_another_quantity_is_not_drawn_on_the_same_line() -> None:
+def test_a_number_that_the_paper_does_not_state_is_drawn_alone_and_on_the_axis_of_the_others() -> None:
     picture = highlight("copying", a=judged("K4.share", published=1.24)).picture
-    assert "0.91 → 1.24" not in picture
+    assert "→ 1.24" not in picture
     assert "0.91 → " in picture  # of K1, which is the paper's quantity
     assert picture.count('class="published"') == 2
-    assert picture.count('class="tick"') == 1  # the line is longer than one, and says where one is
-    x = [float(found) for found in re.findall('<circle cx="([^"]+)"', picture)]
-    assert max(x) <= 294
+    assert picture.count('class="tick"') == 4  # every line is longer than one, and says where one is
+    ends = [float(found) for found in re.findall('x2="([^"]+)" y1="[^"]+" y2="[^"]+" class="span', picture)]
+    assert max(ends) == WIDTH - MARGIN  # the whole interval, 1.25, is drawn
 
 
 def test_a_value_of_another_model_than_the_key_names_is_named() -> None:
@@ -129,6 +180,24 @@ def committed_names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> set[str]
     return names
 
 
+def test_the_limits_are_those_of_the_run(tmp_path: Path, undrawn: None) -> None:
+    """Where it was stopped and at what accuracy; nothing of the kind after a whole schedule."""
+    run = read_result(ROOT / "results" / "full" / "published" / "training.json")
+
+    def limits(steps: int) -> str:
+        config = {**run.config, "training": {**run.config["training"], "steps": steps, "seed": 7}}
+        changed = replace(run, config=config, values={**run.values, "final_holdout": Estimate(0.876, 0.8, 0.9, 99)})
+        shutil.copytree(ROOT / "results", tmp_path / str(steps))
+        write_result(tmp_path / str(steps), changed)
+        html = build_report(tmp_path / "page", None, tmp_path / str(steps)).read_text(encoding="utf-8")
+        found = re.search('<li class="limits">(.*?)</li>', html, re.DOTALL)
+        assert found
+        return " ".join(re.sub("<[^>]*>", "", found[1]).split())
+
+    assert "seed 7, bf16, stopped after 9 000 of 200 001 steps at 87.6 % hold-out accuracy; paper: 99 %" in limits(9000)
+    assert "stopped" not in limits(200_001)
+
+
 def test_a_model_keeps_its_colour_under_either_name() -> None:
     found = read_result(ROOT / "results" / "full" / "published" / "closure.json")
     assert model_colours([found])["published"] == model_colours([found.as_shown()])["rerun"] == MODEL_COLOURS["rerun"]
@@ -158,9 +227,11 @@ def test_the_first_screen_is_seen_without_scrolling(page: Any, built: Path) -> N
     bottom = (
         "name => Math.max(...[...document.querySelectorAll(name)].map(item => item.getBoundingClientRect().bottom))"
     )
-    for part in (".key li", ".highlights li", ".limits .signs"):
+    for part in (".key li", ".titled .signs", ".highlights li"):
         assert page.evaluate(f"({bottom})('{part}')") <= 1000, part
     assert page.locator(".highlights .small-picture").count() == 5
+    key, first = (page.locator(part).first.bounding_box() for part in (".titled .signs", ".highlights li"))
+    assert key["y"] + key["height"] <= first["y"]
 
 
 @pytest.mark.parametrize("width", [1300, 420])

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from icalgebra.experiments import load_claims
-from icalgebra.experiments.shared.readings import Number, Shown, Stated, Values, listed, stated
-from icalgebra.experiments.unseen_structures.reading import LargeGroups, large_groups
+from icalgebra.experiments.shared.readings import NotMeasured, Number, Shown, Stated, Values, listed, stated
+from icalgebra.experiments.unseen_structures.reading import NAMES, LargeGroups, large_groups
 from icalgebra.report.evidence import Evidence, Span, named, span
 from icalgebra.verdicts import decide
 
@@ -64,6 +64,7 @@ class BeyondMechanisms:
     """Queries whose answer follows from the facts though none of the five mechanisms gives it."""
 
     share: Number  # of all hold-out queries
+    of_unsolved: Shown  # of those that no mechanism answers
     mostly_entailed: bool  # most queries that no mechanism answers follow from the facts
     models: list[Unsolved]
     all_beat_guessing: bool
@@ -75,8 +76,10 @@ def read_beyond_mechanisms(evidence: Evidence) -> BeyondMechanisms | None:
     values = evidence.of("ceiling")
     share, solved = values.number("p7.holdout.entailed_unsolved"), values.number("p7.holdout.solvers")
     models = evidence.each("model_coverage", _unsolved)
+    of_unsolved = evidence.each("model_coverage", lambda _, found: found.number("holdout.unsolved_entailed"))
     return BeyondMechanisms(
         share=share,
+        of_unsolved=of_unsolved[0] if of_unsolved else NotMeasured(),
         mostly_entailed=share.low > MOSTLY * (1 - solved.low),
         models=models,
         all_beat_guessing=bool(models) and all(model.beats_guessing for model in models),
@@ -136,6 +139,7 @@ class Semigroups:
     models: list[OnSemigroups]
     n_facts: int
     order: int
+    n_groups: int  # over which their accuracy is an average
 
     @property
     def groups(self) -> Span:
@@ -158,7 +162,7 @@ class Semigroups:
 
 def read_semigroups(evidence: Evidence) -> Semigroups | None:
     models = evidence.each("unseen_structures", _on_semigroups)
-    return Semigroups(models, SEMIGROUP_FACTS, SEMIGROUP_ORDER) if models else None
+    return Semigroups(models, SEMIGROUP_FACTS, SEMIGROUP_ORDER, len(NAMES)) if models else None
 
 
 def _on_semigroups(model: str, values: Values) -> OnSemigroups:

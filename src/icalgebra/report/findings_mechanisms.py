@@ -8,7 +8,7 @@ from typing import Literal
 
 from markupsafe import Markup
 
-from icalgebra.experiments.shared.readings import Number, Stated, Values, listed, stated
+from icalgebra.experiments.shared.readings import Number, Shown, Stated, Values, listed, stated
 from icalgebra.report.evidence import Evidence, Span, named, span
 from icalgebra.report.findings_circuits import Elsewhere, OneHead, read_copying_heads, read_elsewhere
 from icalgebra.statistics import Estimate
@@ -82,6 +82,7 @@ class IdentityDirection:
     separates: Number  # balanced accuracy of a threshold on it
     once: Steered  # by the distance between the two clusters
     twice: Steered | None
+    at_papers_length: Shown  # a query variable is answered, after a move by the paper's raw length
 
     @property
     def steers(self) -> Steers:
@@ -94,9 +95,10 @@ class Identity:
     all_separate: bool
     published_steered: Stated
 
-    def steered(self, how: Steers) -> Markup:
-        """The models for which a move by one cluster distance, or only one by two, does more than random ones."""
-        return listed([named(item.model) for item in self.models if item.steers == how])
+    @property
+    def separated(self) -> Span:
+        """Balanced accuracy, over models."""
+        return span([item.separates for item in self.models])
 
     @property
     def random(self) -> Span:
@@ -117,7 +119,8 @@ def read_identity(evidence: Evidence) -> Identity | None:
 
 def _identity_direction(model: str, values: Values) -> IdentityDirection:
     once = [values.number(f"steer_distance.{way}.query_variable") for way in ("plus", "random")]
-    return IdentityDirection(model, values.number("pc1.balanced_accuracy"), Steered(*once), _twice(values))
+    at_length = values.optional("steer.plus.query_variable")
+    return IdentityDirection(model, values.number("pc1.balanced_accuracy"), Steered(*once), _twice(values), at_length)
 
 
 def _twice(values: Values) -> Steered | None:

@@ -19,6 +19,14 @@ SECONDS_PER_HOUR = 3600
 
 
 @dataclass(frozen=True)
+class RareSkill:
+    """A skill that did not emerge in every run."""
+
+    name: str
+    n_runs: int  # in which it did
+
+
+@dataclass(frozen=True)
 class SkillOrder:
     """When skills emerge, over the seeds of one preset."""
 
@@ -26,6 +34,7 @@ class SkillOrder:
     n_seeds: int
     as_published: bool
     agreement: Number
+    rare: list[RareSkill]
     identity_published: Stated
     early_half: bool  # identity comes close to the published half before copying emerges
     then_falls: bool
@@ -43,10 +52,16 @@ def read_skill_order(evidence: Evidence) -> SkillOrder | None:
         n_seeds=len(values.detail("onsets")),
         as_published=bool(values.number("order_as_published").value),
         agreement=values.number("order_agreement", ""),
+        rare=_rare_skills(values.detail("onsets")),
         identity_published=stated("P1.half"),
         early_half=peak.high >= near_half,
         then_falls=peak.high >= near_half > dip.high,
     )
+
+
+def _rare_skills(runs: list[dict[str, dict[str, float | None]]]) -> list[RareSkill]:
+    came = {skill: sum(run[skill]["step"] is not None for run in runs) for skill in runs[0]}
+    return [RareSkill(skill.replace("_", " "), n_runs) for skill, n_runs in came.items() if n_runs < len(runs)]
 
 
 @dataclass(frozen=True)
@@ -81,7 +96,7 @@ def read_narrow_models(evidence: Evidence) -> NarrowModels | None:
 
 @dataclass(frozen=True)
 class Mixing:
-    without: Number  # hold-out accuracy at p_mix 0
+    without: Number  # trained at p_mix 0; hold-out accuracy of all models at the main model's p_mix
     half: Number  # at p_mix .5
     always: Shown  # at p_mix 1
     n_steps: int
@@ -95,14 +110,14 @@ def read_mixing(evidence: Evidence) -> Mixing | None:
     if not models:
         return None
     values = evidence.of("mixing", models[0])
-    without, half = values.number("p0.own.holdout"), values.number("p0.5.own.holdout")
+    without, half = values.number("p0.p7.holdout"), values.number("p0.5.p7.holdout")
     if without.high >= half.low:
         return None
     more_is_better = values.optional("more_is_better")
     return Mixing(
         without=without,
         half=half,
-        always=values.optional("p1.own.holdout"),
+        always=values.optional("p1.p7.holdout"),
         n_steps=values.config["recipes"][0]["steps"],
         d_model=values.detail("runs")[0]["d_model"],
         most_not_best=isinstance(more_is_better, Number) and not more_is_better.value,

@@ -8,8 +8,9 @@ from typing import Literal
 
 from markupsafe import Markup
 
-from icalgebra.experiments.shared.readings import listed
-from icalgebra.report.evidence import named
+from icalgebra.experiments.shared import released
+from icalgebra.experiments.shared.readings import Number, Stated, listed, stated
+from icalgebra.report.evidence import Span, named, span
 from icalgebra.report.findings_mechanisms import Identity, IdentityDirection
 from icalgebra.report.store import PREFERRED, Judged
 from icalgebra.report.verdicts import JudgedClaim
@@ -17,21 +18,19 @@ from icalgebra.verdicts import AGREES
 
 # In the units of the drawing; TRACK: where in a row the line lies.
 WIDTH, ROW, TRACK, MARGIN = 300, 29, 23, 6
+MUCH = 0.5  # of the published share: a direction whose largest effect stays below it is much weaker
 
-
-# Of a part of a title: do its claims agree with the paper? Of the steering, how far a model must be moved.
-Says = Literal["yes", "in part", "no", "first only", "second only", "at one", "at two"]
+# Of a part of a title: do its claims agree with the paper? Of the steering, by how much it is weaker.
+Says = Literal["yes", "in part", "no", "first only", "second only", "weaker", "much weaker"]
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A claim in the picture. part: the part of the title that its verdict decides. comparable: whether the published
-    number is the same quantity as ours, and may stand on the same line."""
+    """A claim in the picture. part: the part of the title that its verdict decides."""
 
     claim: str
     label: str
     part: int = 0
-    comparable: bool = True
 
 
 # By name: the section to read on, and what is drawn. The words are in templates/first_screen.html.jinja.
@@ -46,10 +45,10 @@ FINDINGS: dict[str, tuple[str, tuple[Drawn, ...]]] = {
     "copying": (
         "circuits",
         (
-            Drawn("K1.copy_best", "unrelated: best head", part=1),
-            Drawn("K1.copy_second", "unrelated: next head", part=1),
-            Drawn("K4.share", "one fact differs: best head", comparable=False),
-            Drawn("K4.others", "one fact differs: next head", comparable=False),
+            Drawn("K1.copy_best", "unrelated pairs, strongest head", part=1),
+            Drawn("K1.copy_second", "unrelated pairs, next head", part=1),
+            Drawn("K4.share", "one fact differs, copying head"),
+            Drawn("K4.others", "one fact differs, next head"),
         ),
     ),
     "sets": (
@@ -71,10 +70,92 @@ FINDINGS: dict[str, tuple[str, tuple[Drawn, ...]]] = {
     ),
     "ceiling": ("model_coverage", (Drawn("C2m.over_ceiling", "accuracy over the oracle's"),)),
 }
-
-
 NEW, STEERING = "ceiling", "steering"  # the first of them is not in the paper
+DETAILED = ("behaviour", "sets")  # where the models' values for the claim that differs are written out
 PAIR = 2  # of a part with two claims the title says which one agrees
+
+# Of models that do not decide a verdict: the sign in the key, and the mark in the pictures around a point.
+SIGNS = {"small": "○", "fast": "□"}
+SHAPES = {
+    "○": '<circle cx="{x}" cy="{y}" r="4" class="other"/>',
+    "□": '<rect x="{x}" y="{y}" width="7" height="7" transform="translate(-3.5 -3.5)" class="other"/>',
+    "△": '<path d="M{x} {y}m0 -5l5 9h-10z" class="other"/>',
+}
+ANOTHER = "△"
+
+
+@dataclass(frozen=True)
+class Key:
+    sign: str
+    models: Markup
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A claim that differs, with every model's value."""
+
+    label: str
+    row: JudgedClaim
+
+    @property
+    def model(self) -> Markup:
+        return named(self.row.deciding.shown_model)
+
+    @property
+    def value(self) -> Markup | str:
+        return self.row.deciding.shown
+
+    @property
+    def just(self) -> Literal["under", "over", ""]:
+        """On which side the value misses the rule, where it does by no more than the rule can resolve."""
+        claim, ours = self.row.claim, self.row.deciding.ours
+        assert ours is not None
+        least, most = claim.meets
+        if 0 < least - ours.value <= claim.resolution:
+            return "under"
+        return "over" if 0 < ours.value - most <= claim.resolution else ""
+
+    @property
+    def others(self) -> Markup:
+        found = [Markup("{} {}").format(named(item.shown_model), _number(item)) for item in _measured(self.row)[1:]]
+        return Markup(", ").join(found)
+
+
+@dataclass(frozen=True)
+class Steering:
+    """What moves along the identity direction do in the model that decides the first verdict, and in the others."""
+
+    direction: IdentityDirection
+    models: list[IdentityDirection]
+
+    @property
+    def published(self) -> Stated:
+        return stated("I3.plus")
+
+    @property
+    def length(self) -> Stated:
+        """By which the paper moves, in its own model's units."""
+        return Stated(released.STEERING_LENGTH)
+
+    @property
+    def random(self) -> Span:
+        return span([item.once.random for item in self.models if item.once.random])
+
+    @property
+    def works_in(self) -> list[IdentityDirection]:
+        """Other models in which one cluster distance is enough to do more than random directions."""
+        return [item for item in self.models if item.steers == "at one" and item is not self.direction]
+
+    @property
+    def says(self) -> Says:
+        if self.direction.steers == "no":
+            return "no"
+        moves = [move.plus for move in (self.direction.once, self.direction.twice) if move]
+        return "much weaker" if _most(moves) < MUCH * self.published.value / 100 else "weaker"
+
+
+def _most(numbers: list[Number]) -> float:
+    return max(number.high for number in numbers)
 
 
 @dataclass(frozen=True)
@@ -85,7 +166,9 @@ class Highlight:
     picture: Markup
     why: str  # of the first claim that differs
     first: JudgedClaim  # the first claim that is drawn
-    direction: IdentityDirection | None  # of the steering: that of the model which decides the first verdict
+    others: list[str]  # models in the picture that do not decide a verdict
+    difference: Difference | None
+    steering: Steering | None
 
     @property
     def is_new(self) -> bool:
@@ -94,7 +177,7 @@ class Highlight:
     @property
     def overall(self) -> Literal["yes", "in part", "no"]:
         found = set(self.says)
-        return "yes" if found == {"yes"} else "no" if found <= {"no", "at one", "at two"} else "in part"
+        return "yes" if found == {"yes"} else "no" if found <= {"no", "weaker", "much weaker"} else "in part"
 
     @property
     def below(self) -> list[Markup]:
@@ -131,19 +214,39 @@ def read_highlights(judged: list[JudgedClaim], identity: Identity | None) -> lis
     ]
 
 
+def read_key(highlights: list[Highlight]) -> list[Key]:
+    """The marks in the pictures, beside the one of the model that decides a verdict."""
+    models = dict.fromkeys(model for item in highlights for model in item.others)
+    by_sign = {sign: [named(model) for model in models if _sign(model) == sign] for sign in SHAPES}
+    return [Key(sign, listed(found)) for sign, found in by_sign.items() if found]
+
+
 def _highlight(name: str, section: str, items: list[tuple[Drawn, JudgedClaim]], identity: Identity | None) -> Highlight:
     parts = sorted({item.part for item, _ in items})
     says = [_says([row for item, row in items if item.part == part]) for part in parts]
-    first = items[0][1]
-    direction = _direction(first, identity) if name == STEERING else None
-    if says == ["no"] and direction:
-        says = [direction.steers]
-    return Highlight(name, section, says, _picture(name, items), _why([row for _, row in items]), first, direction)
+    rows = [row for _, row in items]
+    steering = _steering(rows[0], identity) if name == STEERING else None
+    return Highlight(
+        name,
+        section,
+        [steering.says] if steering and says == ["no"] else says,
+        _picture(name, items),
+        _why(rows),
+        rows[0],
+        [item.shown_model for row in rows for item in _measured(row)[1:]],
+        _difference(items) if name in DETAILED else None,
+        steering,
+    )
 
 
-def _direction(first: JudgedClaim, identity: Identity | None) -> IdentityDirection | None:
-    of_model = [item for item in identity.models if item.model == first.deciding.shown_model] if identity else []
-    return of_model[0] if of_model else None
+def _steering(first: JudgedClaim, identity: Identity | None) -> Steering | None:
+    models = identity.models if identity else []
+    direction = next((item for item in models if item.model == first.deciding.shown_model), None)
+    return Steering(direction, models) if direction else None
+
+
+def _difference(items: list[tuple[Drawn, JudgedClaim]]) -> Difference | None:
+    return next((Difference(item.label, row) for item, row in items if row.verdict == "differs"), None)
 
 
 def _why(rows: list[JudgedClaim]) -> str:
@@ -158,16 +261,17 @@ def _says(rows: list[JudgedClaim]) -> Says:
 
 
 def _picture(name: str, items: list[tuple[Drawn, JudgedClaim]]) -> Markup:
-    drawn = [_row(i * ROW, item, row) for i, (item, row) in enumerate(items)]
-    told = [f"{item.label}: {_published(item, row)}here {_told(row)}" for item, row in items]
+    whole = max(_whole(row) for _, row in items)
+    drawn = [_row(i * ROW, item, row, whole) for i, (item, row) in enumerate(items)]
+    told = [f"{item.label}: {_published(row)}here {_told(row)}" for item, row in items]
     head = Markup('<svg role="img" aria-label="{}" viewBox="0 0 {} {}" class="small-picture">')
     return (
         head.format(f"{name}: {'; '.join(told)}", WIDTH, ROW * len(items)) + Markup("").join(drawn) + Markup("</svg>")
     )
 
 
-def _published(item: Drawn, row: JudgedClaim) -> str:
-    return f"published {row.published}, " if item.comparable else ""
+def _published(row: JudgedClaim) -> str:
+    return "" if isinstance(row.claim.published, str) else f"published {row.published}, "
 
 
 def _told(row: JudgedClaim) -> str:
@@ -182,26 +286,27 @@ def _measured(row: JudgedClaim) -> list[Judged]:
 
 def _number(item: Judged) -> str:
     assert item.ours is not None
-    return f"{item.ours.value:.1f} %" if item.claim.unit == "%" else f"{item.ours.value:.2f}"
+    return f"{item.ours.value:.1f}\N{NO-BREAK SPACE}%" if item.claim.unit == "%" else f"{item.ours.value:.2f}"
 
 
-def _row(top: float, item: Drawn, row: JudgedClaim) -> Markup:
-    """A line from 0 to 1 (or 100 %) with the published number, our interval, and other models' values."""
-    y, whole = top + TRACK, _whole(row)
-    number = item.comparable and not isinstance(row.claim.published, str)
+def _row(top: float, item: Drawn, row: JudgedClaim, whole: float) -> Markup:
+    """A line from 0 to the end of the picture with the published number, our interval, and other models' values."""
+    y, published = top + TRACK, row.claim.published
     left = Markup('<text x="0" y="{}">{}</text>').format(y - 8, item.label)
-    right = Markup('<text x="{}" y="{}" text-anchor="end">{}{}</text>').format(
+    right = Markup('<text x="{}" y="{}" text-anchor="end">{}{}{}</text>').format(
         WIDTH,
         y - 8,
-        f"{f'{row.claim.published:g} → ' if number else ''}{_number(row.deciding)}",
+        "" if isinstance(published, str) else f"{published:g} → ",
+        _number(row.deciding),
         _of_model(row.deciding),
     )
     marks = [Markup('<line x1="{}" x2="{}" y1="{}" y2="{}" class="track"/>').format(MARGIN, WIDTH - MARGIN, y, y)]
     if whole > _one(row):  # a share of an effect may exceed the whole of it: a tick says where that is
         marks.append(Markup('<path d="M{} {}v8" class="tick"/>').format(f"{_x(_one(row), whole):.1f}", y - 4))
-    marks += [_mark(found, y, whole, found is row.deciding) for found in reversed(_measured(row))]
-    if number:
-        x = _x(float(row.claim.published), whole)
+    marks += [_other(found, y, whole) for found in reversed(_measured(row)[1:])]
+    marks.append(_deciding(row.deciding, y, whole))
+    if not isinstance(published, str):
+        x = _x(float(published), whole)
         marks.append(Markup('<path d="M{} {}l5 -5l5 5l-5 5z" class="published"/>').format(f"{x - 5:.1f}", y))
     return left + right + Markup("").join(marks)
 
@@ -216,18 +321,31 @@ def _one(row: JudgedClaim) -> float:
 
 
 def _whole(row: JudgedClaim) -> float:
-    """Where the line ends: at one, or at the largest value where that is more."""
-    return max([_one(row), *(item.ours.value for item in _measured(row) if item.ours)])
+    """Where the line ends: at one, or where the last interval ends."""
+    ends = [end for item in _measured(row) if item.ours for end in (item.ours.value, item.ours.high)]
+    return max([_one(row), *(end for end in ends if not math.isnan(end))])
 
 
-def _mark(item: Judged, y: float, whole: float, decides: bool) -> Markup:
+def _deciding(item: Judged, y: float, whole: float) -> Markup:
     assert item.ours is not None
-    x, low, high = (_x(value, whole) for value in (item.ours.value, item.ours.low, item.ours.high))
-    dot = Markup('<circle cx="{}" cy="{}" r="4" class="{}"/>').format(f"{x:.1f}", y, "ours" if decides else "other")
-    span = Markup('<line x1="{}" x2="{}" y1="{}" y2="{}" class="{}"/>').format(
-        f"{low:.1f}", f"{high:.1f}", y, y, "span" if decides else "span other"
-    )
-    return span + dot
+    dot = Markup('<circle cx="{}" cy="{}" r="4" class="ours"/>').format(f"{_x(item.ours.value, whole):.1f}", y)
+    return _interval(item, y, whole, "span") + dot
+
+
+def _other(item: Judged, y: float, whole: float) -> Markup:
+    assert item.ours is not None
+    shape = Markup(SHAPES[_sign(item.shown_model)]).format(x=f"{_x(item.ours.value, whole):.1f}", y=y)
+    return _interval(item, y, whole, "span other") + shape
+
+
+def _interval(item: Judged, y: float, whole: float, kind: str) -> Markup:
+    assert item.ours is not None
+    low, high = (f"{_x(value, whole):.1f}" for value in (item.ours.low, item.ours.high))
+    return Markup('<line x1="{}" x2="{}" y1="{}" y2="{}" class="{}"/>').format(low, high, y, y, kind)
+
+
+def _sign(model: str) -> str:
+    return SIGNS.get(model, ANOTHER)
 
 
 def _x(value: float, whole: float) -> float:

@@ -30,6 +30,7 @@ from icalgebra.experiments.shared.readings import (
     NotMeasuredError,
     Number,
     OfModel,
+    Shown,
     Stated,
     Values,
     names_held,
@@ -38,7 +39,7 @@ from icalgebra.report.drawings import drawings
 from icalgebra.report.evidence import Evidence, Span
 from icalgebra.report.findings import Findings, read_findings
 from icalgebra.report.findings_training import TARGET, steps_in_figure
-from icalgebra.report.highlights import Highlight, read_highlights
+from icalgebra.report.highlights import Highlight, Key, read_highlights, read_key
 from icalgebra.report.store import PREFERRED, SHIPPED, THIS_RUN, Store, Stored
 from icalgebra.report.universality import Universality, read_universality
 from icalgebra.report.verdicts import (
@@ -111,6 +112,9 @@ class TrainedModel:
     steps: Stated
     schedule_steps: Stated  # more where the run ended before its learning-rate schedule
     optimiser: str
+    precision: str
+    seed: int
+    holdout: Shown  # accuracy at the end
 
     @property
     def stopped_early(self) -> bool:
@@ -145,6 +149,7 @@ class Methods:
     target: Stated  # hold-out accuracy
     text_steps: Span  # to the target, by the paper's text
     figure_steps: Stated  # the same by its Figure 2b
+    any_steps: Span  # by either
     risen: Stated  # the accuracy at which the abrupt rise of that curve ends
     figure_risen: Stated  # and the step
     step_times: list[StepTime]  # of the same step in several precisions; empty where only one was measured
@@ -163,6 +168,7 @@ class Page:
     families: list[Family]
     your_run: YourRun | None
     highlights: list[Highlight]
+    key: list[Key]  # to their pictures
     findings: Findings
     universality: Universality | None
     methods: Methods
@@ -260,6 +266,7 @@ def build_report(
     }
     evidence = Evidence(store.for_findings(incomplete))
     findings = read_findings(evidence)
+    highlights = read_highlights(judged, findings.identity)
     shown = [section.experiment for section in sections]
     page = Page(
         version=__version__,
@@ -270,7 +277,8 @@ def build_report(
         verdicts=by_section(judged),
         families=by_family(judged),
         your_run=read_your_run(store, judged),
-        highlights=read_highlights(judged, findings.identity),
+        highlights=highlights,
+        key=read_key(highlights),
         findings=findings,
         universality=read_universality(store, load_claims()),
         methods=read_methods(evidence),
@@ -398,6 +406,7 @@ def read_methods(evidence: Evidence) -> Methods:
         target=Stated(100 * TARGET, "%"),
         text_steps=Span(Stated(fewest), Stated(most)),
         figure_steps=Stated(steps_in_figure()),
+        any_steps=Span(Stated(min(fewest, steps_in_figure())), Stated(max(most, steps_in_figure()))),
         risen=Stated(RISEN),
         figure_risen=Stated(steps_in_figure(RISEN)),
         step_times=_step_times(evidence),
@@ -421,14 +430,16 @@ def _step_times(evidence: Evidence) -> list[StepTime]:
 
 
 def trained_models(evidence: Evidence) -> list[TrainedModel]:
-    recipes = {model: evidence.of("training", model).config["training"] for model in evidence.models("training")}
-    return [
-        TrainedModel(
-            display_name(name), recipe["n_layers"], recipe["n_heads"], recipe["d_model"], Stated(recipe["steps"]),
-            Stated(recipe.get("schedule_steps") or recipe["steps"]), OPTIMISERS[recipe["optimiser"]],
-        )
-        for name, recipe in recipes.items()
-    ]  # fmt: skip
+    return [_trained(model, evidence.of("training", model)) for model in evidence.models("training")]
+
+
+def _trained(name: str, values: Values) -> TrainedModel:
+    recipe = values.config["training"]
+    return TrainedModel(
+        display_name(name), recipe["n_layers"], recipe["n_heads"], recipe["d_model"], Stated(recipe["steps"]),
+        Stated(recipe.get("schedule_steps") or recipe["steps"]), OPTIMISERS[recipe["optimiser"]], recipe["precision"],
+        recipe["seed"], values.optional("final_holdout"),
+    )  # fmt: skip
 
 
 def template_environment() -> Environment:

@@ -288,8 +288,12 @@ class Universality:
         return len(self.rows)
 
     @property
+    def n_open(self) -> int:
+        return sum(row.is_open for row in self.rows)
+
+    @property
     def all_open(self) -> bool:
-        return all(row.is_open for row in self.rows)
+        return self.n_open == self.n_rows
 
     @property
     def counts(self) -> list[WordCount]:

@@ -15,11 +15,11 @@ from icalgebra.verdicts import AGREES
 
 SECONDS_PER_MINUTE = 60
 MEANINGS: dict[Verdict, str] = {
-    "reproduced": "our interval meets the claim's rule",
-    "stronger here": "our interval lies outside the rule, on the better side",
-    "differs": "our interval lies outside the rule",
-    "undecided": "the sample is too small to tell, or chance does as well",
-    "not comparable": "another quantity, another setting, or a run that was too short",
+    "reproduced": "within the tolerance or limit set for the check",
+    "stronger here": "beyond it, on the better side",
+    "differs": "outside it",
+    "undecided": "too few samples to tell, or a control does equally well",
+    "not comparable": "another quantity or setting, or too short a run",
     "not measured": "no result holds it",
 }
 
