@@ -16,8 +16,6 @@ SIDES = ("left", "right")
 SLOTS = {"answer": "answer slot", "comma_behind": "the ',' behind", "fact": "all slots"}
 SCATTERED = "holdout"  # where the two sides rule out different answers
 MOST_ATTENTION = 0.6  # the end of the colour scale
-CLOSE = (0.05, 0.15)  # attention and change: two names that near would lie on each other
-NAMED = 2  # heads named in a scatter panel: those with the largest changes, and with most attention
 
 
 def strips(*results: Result) -> Figure:
@@ -74,7 +72,8 @@ def attend_and_demote(*results: Result) -> Figure:
     figure, panels = by_model(results, 2, 2.6, WIDE, sharex=True, sharey=True)
     for row, result in zip(panels, results):
         for panel, side in zip(row, SIDES):
-            _scatter(panel, result.details["tables"], f"{SCATTERED}.{side}")
+            named_heads = [result.details[role][side] for role in ("answer_heads", "readers", "demoters")]
+            _scatter(panel, result.details["tables"], f"{SCATTERED}.{side}", named_heads)
             titled(panel, named(results, result, f"facts that share the {side} variable"))
         row[0].set_ylabel("change of their answers' logits")
     for panel in panels[-1]:
@@ -83,8 +82,8 @@ def attend_and_demote(*results: Result) -> Figure:
     return figure
 
 
-def _scatter(panel: Any, tables: dict[str, Any], key: str) -> None:
-    """Layers by colour and mark, with intervals; the heads furthest from the others are named."""
+def _scatter(panel: Any, tables: dict[str, Any], key: str, heads: list[str]) -> None:
+    """Layers by colour and mark, with intervals; the heads that the text is about are named."""
     x, y = (np.array(tables[f"{key}.{name}"]) for name in ("fact", "change_in_group"))
     dx, dy = (np.array(tables[f"{key}.{name}.half"]) for name in ("fact", "change_in_group"))
     # the last layer is red however few there are, since readers are taken from it; beyond four, deep layers share red
@@ -95,15 +94,11 @@ def _scatter(panel: Any, tables: dict[str, Any], key: str) -> None:
                        markersize=4, color=colour,
                        elinewidth=0.7, label=f"layer {layer}")  # fmt: skip
     panel.axhline(0, color="#333333", linewidth=0.6)
-    furthest = [np.abs(y).ravel().argsort()[::-1][:NAMED], x.ravel().argsort()[::-1][:NAMED]]
-    named_at: list[tuple[float, float]] = []
-    for place in np.concatenate(furthest):
-        layer, head = divmod(int(place), x.shape[1])
-        if any(abs(x[layer, head] - near) < CLOSE[0] and abs(y[layer, head] - by) < CLOSE[1] for near, by in named_at):
-            continue
-        named_at.append((x[layer, head], y[layer, head]))
-        panel.annotate(f"{layer}.{head}", (100 * x[layer, head], y[layer, head]), (4, 4), textcoords="offset points",
-                       fontsize=7.5)  # fmt: skip
+    for name in dict.fromkeys(heads):
+        layer, head = map(int, name.split("."))
+        below = y[layer, head] < 0  # away from the crowd at zero
+        panel.annotate(name, (100 * x[layer, head], y[layer, head]), (4, -11 if below else 5),
+                       textcoords="offset points", fontsize=7.5)  # fmt: skip
 
 
 FIGURES = (strips, attention, attend_and_demote)

@@ -32,7 +32,7 @@ class Mechanism:
     corrupt_right: Number
     total: Number  # in probability
     logits: Number
-    reacts: bool  # else shares of its effect say little
+    reacts: bool  # else shares of its effect say little, and are left out
     members: list[Member]  # of the smallest set; none if the effect has the wrong sign
     share: Shown
     lost: Shown
@@ -40,6 +40,10 @@ class Mechanism:
     strongest: Shown
     carries: bool  # the set holds on fresh pairs
     one: bool  # and is one component
+
+    @property
+    def names(self) -> list[str]:
+        return [item.name.replace("mlp", "MLP") for item in self.members]
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,6 @@ class Reading:
     n_pairs: int
     n_judged: int
     mechanisms: list[Mechanism]
-    unmoved: list[str]
     left_out: list[str]
     copying: CopyingHead | None
     n_blocked: int
@@ -108,7 +111,6 @@ def read(values: Values) -> Reading:
         n_pairs=values.config["n_pairs"],
         n_judged=values.config["n_pairs"] // 2,
         mechanisms=mechanisms,
-        unmoved=[item.name for item in mechanisms if not item.reacts],
         left_out=list(values.detail("left_out")),
         copying=_copying(values) if "copying_head" in values.result.details else None,
         n_blocked=values.config["n_knockout"],

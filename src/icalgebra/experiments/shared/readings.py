@@ -126,9 +126,10 @@ def stated(claim_id: str) -> Stated:
 
 def published_text(found: Claim) -> str:
     """As the paper states it, in words or as a number, with its unit."""
-    text = found.published if isinstance(found.published, str) else with_minus(str(found.published))
-    has_unit = found.unit and (text[-1].isdigit() if isinstance(found.published, str) else True)
-    return f"{text}\N{NO-BREAK SPACE}{found.unit}" if has_unit else text
+    if isinstance(found.published, str):
+        return found.published
+    text = with_minus(str(found.published))
+    return f"{text}\N{NO-BREAK SPACE}{found.unit}" if found.unit else text
 
 
 class Values:
