@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -76,6 +77,7 @@ class Comparison:
     name: str
     leaves: Shown
     middle_leaves: Shown
+    only_at_end: bool  # it leaves at the last step of its schedule
     later: bool
     one_seed: bool
     holdout: Shown
@@ -168,10 +170,12 @@ def _narrow(values: Values) -> NarrowModels | None:
 
 
 def _comparison(values: Values, key: str, name: str, label: str) -> Comparison:
-    later = values.number(key)
+    later, leaves = values.number(key), values.optional(f"{label}.steps_to_50", "steps")
+    steps = [step for found in values.detail("settings") if found["label"] == label for step in found["steps"]]
     return Comparison(
         name=name,
-        leaves=values.optional(f"{label}.steps_to_50", "steps"),
+        leaves=leaves,
+        only_at_end=isinstance(leaves, Number) and leaves.value >= max(steps, default=math.inf),
         middle_leaves=values.optional("l4.steps_to_50", "steps"),
         later=bool(later.value),
         one_seed=later.n == 2,  # one run of each
