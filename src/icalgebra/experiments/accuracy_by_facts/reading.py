@@ -109,9 +109,7 @@ def read(values: Values) -> Reading:
 def _fall(values: Values, name: str, start: int) -> Fall:
     """The later point whose interval lies lowest: some later interval lies below that of the start."""
     curve = values.curve(f"model.{name}")
-    points = {
-        round(k): Number(Estimate(*found)) for k, *found in zip(curve.x, curve.y, curve.low, curve.high, curve.n)
-    }
+    points = {round(k): Number(Estimate(*found)) for k, *found in zip(curve.x, curve.y, curve.low, curve.high, curve.n)}
     end = min((k for k in points if k > start), key=lambda k: points[k].high)
     return Fall(name, start, points[start], end, points[end])
 

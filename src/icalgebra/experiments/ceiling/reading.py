@@ -85,7 +85,9 @@ def read(values: Values) -> Reading:
 
 def _widest(values: Values) -> Number:
     drawn = [values.curve(f"{panel}.{name}") for panel in PANELS for name in LINES]
-    return Number.exact(max(max(high - y, y - low) for c in drawn for y, low, high in zip(c.y, c.low, c.high)), "points")
+    return Number.exact(
+        max(max(high - y, y - low) for c in drawn for y, low, high in zip(c.y, c.low, c.high)), "points"
+    )
 
 
 def _soundness(values: Values) -> tuple[Soundness, ...]:

@@ -46,11 +46,6 @@ class Reading:
     errors_are_identities: bool  # wherever a group falls with the rule broken
 
     @property
-    def only_by_law(self) -> bool:
-        """Groups fall, and none of them where the rule of training is kept."""
-        return bool(self.fall_by_assignment + self.fall_by_identity) and not self.fall_anyway
-
-    @property
     def explained(self) -> bool:
         """The released assignment alone makes groups fall."""
         return bool(self.fall_by_assignment) and not self.fall_anyway
