@@ -13,6 +13,8 @@ from icalgebra.plotting.panels import attention_strip, facts_in, head_map, title
 from icalgebra.results import Result
 
 SIDES = ("left", "right")
+CLOSE = 3  # points of attention: two names that near would lie on each other
+NEAR_ZERO = 0.1  # change of logits
 SLOTS = {"answer": "answer slot", "comma_behind": "the ',' behind", "fact": "all slots"}
 SCATTERED = "holdout"  # where the two sides rule out different answers
 MOST_ATTENTION = 0.6  # the end of the colour scale
@@ -94,11 +96,21 @@ def _scatter(panel: Any, tables: dict[str, Any], key: str, heads: list[str]) -> 
                        markersize=4, color=colour,
                        elinewidth=0.7, label=f"layer {layer}")  # fmt: skip
     panel.axhline(0, color="#333333", linewidth=0.6)
-    for name in dict.fromkeys(heads):
-        layer, head = map(int, name.split("."))
-        below = y[layer, head] < 0  # away from the crowd at zero
-        panel.annotate(name, (100 * x[layer, head], y[layer, head]), (4, -11 if below else 5),
-                       textcoords="offset points", fontsize=7.5)  # fmt: skip
+    _name(panel, {name: (100 * x[_place(name)], y[_place(name)]) for name in heads})
+
+
+def _place(name: str) -> tuple[int, int]:
+    layer, head = map(int, name.split("."))
+    return layer, head
+
+
+def _name(panel: Any, points: dict[str, tuple[float, float]]) -> None:
+    """Names away from the crowd at zero, beside one another where two points are close, with a line to each."""
+    for i, (name, (x, y)) in enumerate(points.items()):
+        close = sum(abs(x - u) < CLOSE for u, _ in list(points.values())[:i])
+        rise = -15 if y < -NEAR_ZERO else 11
+        panel.annotate(name, (x, y), (9 + 24 * close, rise), textcoords="offset points", fontsize=7.5,
+                       arrowprops={"arrowstyle": "-", "linewidth": 0.5, "color": "#888888", "shrinkB": 3})  # fmt: skip
 
 
 FIGURES = (strips, attention, attend_and_demote)

@@ -233,7 +233,7 @@ class Models(list[OfModel]):
         cells = [self.cell(shown) for shown in found]
         if paper is not None:
             cells.append(_plain_cell(paper))
-        return Markup("<tr><td>{}</td>{}</tr>").format(label, Markup("").join(cells))
+        return Markup('<tr><td class="label">{}</td>{}</tr>').format(label, Markup("").join(cells))
 
     @staticmethod
     def cell(found: Any) -> Markup:
@@ -250,7 +250,7 @@ class Models(list[OfModel]):
     def row(self, label: str, path: str) -> Markup:
         """A row of a table with a column per model."""
         cells = [Markup('<td class="n">{}</td>').format(_cell(item, path) or "–") for item in self]
-        return Markup("<tr><td>{}</td>{}</tr>").format(label, Markup("").join(cells))
+        return Markup('<tr><td class="label">{}</td>{}</tr>').format(label, Markup("").join(cells))
 
 
 def _plain_cell(found: Any) -> Markup:
