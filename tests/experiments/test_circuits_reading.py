@@ -12,6 +12,7 @@ from helpers import ROOT
 from icalgebra.experiments.circuits.figures import BLOCKED, FIGURES, commas, graphs, knockout, maps
 from icalgebra.experiments.circuits.reading import (
     CARRIES,
+    EVERY,
     LEADS,
     NEEDED,
     REACTS,
@@ -163,6 +164,16 @@ def test_where_commas_are_read(result: Result, by_equals: float, by_operands: fl
         found = {"equals": reading.at_equals, "operands": reading.at_operands, "either": reading.at_either}
         assert reading.through_commas == named
         assert found == {place: named if place in where else [] for place in found}
+
+
+def test_slots_are_needed_by_the_mechanisms_that_are_lost_without_them(result: Result) -> None:
+    """The result has two mechanisms."""
+    commas = "the ',' behind the facts"
+    gone = {"knockout__copy__comma__all": GONE}
+    assert read_with(result, **gone, knockout__identity__comma__all=UNHARMED).needed_for[commas] == ["copy"]
+    assert read_with(result, **gone, knockout__identity__comma__all=GONE).needed_for[commas] == [EVERY]
+    none = dict.fromkeys(("knockout__copy__comma__all", "knockout__identity__comma__all"), UNHARMED)
+    assert commas not in read_with(result, **none).needed_for
 
 
 @pytest.mark.parametrize(("left", "unread"), [(0.95 - UNNEEDED + STEP, True), (0.95 - UNNEEDED - STEP, False)])

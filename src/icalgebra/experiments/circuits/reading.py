@@ -13,6 +13,7 @@ LEADS = 0.9  # K4: of the reversed effect, for the copying head
 SHARED = 0.08  # published: for copy no other head has more
 NEEDED = 0.5  # lost accuracy: without these reads the mechanism is gone
 OTHER_SLOTS = {"left": "left slots", "right": "right slots", "equals": "'='", "answer": "answer slots"}
+EVERY = "every mechanism"
 UNNEEDED = 0.1  # lost accuracy: without these reads it works as before
 
 
@@ -98,6 +99,13 @@ class Reading:
     at_operands: list[str]  # of these, gone where both operands may not
     at_either: list[str]  # of these, unharmed where '=' may not, and where both operands may not: one place is enough
     without_answers: bool  # answer slots need not be read at all
+
+    @property
+    def needed_for(self) -> dict[str, list[str]]:
+        """Slots of the facts, and the mechanisms that are gone where no token of the query may read them."""
+        found = {"the ',' behind the facts": self.through_commas, **self.also}
+        every = len(self.blocked)
+        return {slot: [EVERY] if len(names) == every else names for slot, names in found.items() if names}
 
 
 def read(values: Values) -> Reading:
