@@ -124,9 +124,3 @@ def test_the_copying_head_is_chosen_by_what_it_does(result: Result) -> None:
 def test_the_copying_head_on_reversed_queries(flipped: str, same: bool) -> None:
     details = SMALL.details | {"leading": SMALL.details["leading"] | {"flipped": flipped}}
     assert read(Values(replace(SMALL, details=details))).same_on_flipped == same
-
-
-@pytest.mark.parametrize(("effect", "none"), [(0.19, True), (0.21, False)])
-def test_no_head_leads_below_the_threshold(effect: float, none: bool) -> None:
-    values = SMALL.values | {"aie.copy.first": Estimate(effect, effect, effect, 200)}
-    assert read(Values(replace(SMALL, values=values))).no_head_leads == none

@@ -109,7 +109,8 @@ def read(values: Values) -> Reading:
 def _fall(values: Values, name: str, start: int) -> Fall:
     """The later point whose interval lies lowest: some later interval lies below that of the start."""
     curve = values.curve(f"model.{name}")
-    points = {round(k): Number(Estimate(*found)) for k, *found in zip(curve.x, curve.y, curve.low, curve.high, curve.n)}
+    estimates = (Estimate(*point) for point in zip(curve.y, curve.low, curve.high, curve.n))
+    points = {round(k): Number(found) for k, found in zip(curve.x, estimates)}
     end = min((k for k in points if k > start), key=lambda k: points[k].high)
     return Fall(name, start, points[start], end, points[end])
 

@@ -48,7 +48,6 @@ class Reading:
     spread: Literal["none", "several", "one"]  # who copies
     published_second: Stated
     second_above: bool  # one head copies, and the next has more than the published bound all the same
-    no_head_leads: bool
     n_together: int
     together: dict[str, Shown]
     commute_together: dict[str, Shown]
@@ -96,7 +95,6 @@ def read(values: Values) -> Reading:
         spread=_spread(values),
         published_second=stated("K1.copy_second"),
         second_above=_spread(values) == "one" and values.number("aie.copy.second").value > SHARED,
-        no_head_leads=_spread(values) == "none",
         n_together=alone.n,
         together=values.optionals("aie.copy.together.{}", ("one", "two", "three", "all"), ""),
         commute_together=values.optionals("aie.commute.together.{}", ("one", "two", "three"), ""),
