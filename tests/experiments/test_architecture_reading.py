@@ -82,7 +82,7 @@ def test_two_layers_and_two_heads_are_compared_with_the_middle_setting() -> None
     layers, heads = reading().comparisons
     assert (layers.name, layers.later, layers.one_seed) == ("Two layers", False, True)
     assert (heads.name, heads.later) == ("Two heads", True)
-    assert (layers.leaves.plain, layers.middle_leaves.plain, heads.leaves.plain) == ("600", "700", "1200")
+    assert (layers.leaves.plain, reading().middle_leaves.plain, heads.leaves.plain) == ("600", "700", "1200")
     (only,) = reading(without="fewer_heads_later").comparisons
     assert only == layers
     several = reading({"fewer_layers_later": Estimate(1.0, 1.0, 1.0, 6)}, without="l2.steps_to_50").comparisons[0]

@@ -157,6 +157,7 @@ def test_no_two_parts_of_the_page_have_one_name_and_every_drawing_has_words(show
     labels = re.findall(r'<svg role="img" aria-label="([^"]+)"', shown_page)
     assert len(labels) == len(set(labels)) == len(drawings)
     assert not any(" None " in label for label in labels)
+    assert not re.search(r"<figure>\s*<svg", shown_page)  # but in a box that scrolls on a narrow screen
 
 
 def words_of(page: str) -> str:
