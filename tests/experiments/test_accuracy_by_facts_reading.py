@@ -11,9 +11,9 @@ from matplotlib.container import BarContainer
 
 from icalgebra.claims import published
 from icalgebra.experiments.accuracy_by_facts.figures import CAUSES, by_structure, causes, labels
-from icalgebra.experiments.accuracy_by_facts.reading import CONTROLS, Fall, Reading, read
+from icalgebra.experiments.accuracy_by_facts.reading import CONTROLS, Reading, read
 from icalgebra.experiments.shared.readings import Values
-from icalgebra.results import read_result
+from icalgebra.results import Curve, read_result
 
 RESULT = read_result(Path(__file__).parents[2] / "results/full/small/accuracy_by_facts.json")
 READING = read(Values(RESULT))
@@ -27,8 +27,17 @@ def without(*beginnings: str) -> Reading:
 def test_only_structures_whose_accuracy_falls_are_named() -> None:
     details = {**RESULT.details, "falls": {"C3": [25, 180], "C4": None, "mixture": [4, 9]}}
     reading = read(Values(replace(RESULT, details=details)))
-    assert reading.falls == (Fall("C3", 25, 180), Fall("mixture", 4, 9))
+    assert [(fall.structure, fall.start) for fall in reading.falls] == [("C3", 25), ("mixture", 4)]
     assert READING.falls == ()
+
+
+def test_a_fall_ends_where_accuracy_is_lowest() -> None:
+    """Its interval, not its value: fewer sequences say less."""
+    curve = Curve([5, 9, 96, 200], [0.9, 1.0, 0.8, 0.81], [0.8, 0.99, 0.6, 0.79], [0.95, 1.0, 0.9, 0.83], [400] * 4)
+    curves = RESULT.curves | {"model.C3": curve}
+    (fall,) = read(Values(replace(RESULT, curves=curves, details=RESULT.details | {"falls": {"C3": [9, 96]}}))).falls
+    assert (fall.start, fall.before.value, fall.end, fall.after.value) == (9, 1.0, 200, 0.81)
+    assert "from 100.0\N{NO-BREAK SPACE}% at k = 9 to 81.0\N{NO-BREAK SPACE}% at k = 200" in fall.__html__()
 
 
 def test_a_world_without_small_groups_has_no_controls() -> None:

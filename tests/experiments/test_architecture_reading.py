@@ -82,7 +82,7 @@ def test_two_layers_and_two_heads_are_compared_with_the_middle_setting() -> None
     layers, heads = reading().comparisons
     assert (layers.name, layers.later, layers.one_seed) == ("Two layers", False, True)
     assert (heads.name, heads.later) == ("Two heads", True)
-    assert (layers.leaves.plain, layers.middle_leaves.plain, heads.leaves.plain) == ("600", "700", "1200")
+    assert (layers.leaves.plain, reading().middle_leaves.plain, heads.leaves.plain) == ("600", "700", "1200")
     (only,) = reading(without="fewer_heads_later").comparisons
     assert only == layers
     several = reading({"fewer_layers_later": Estimate(1.0, 1.0, 1.0, 6)}, without="l2.steps_to_50").comparisons[0]
@@ -112,3 +112,10 @@ def test_hold_out_accuracy_is_drawn_beside_the_published_one() -> None:
     missing = {key: value for key, value in RESULT.values.items() if not key.startswith("l2.")}
     (said,) = beside_published(replace(RESULT, values=missing)).axes[0].texts
     assert (said.get_text(), said.get_position()[1]) == ("not measured", 0)
+
+
+@pytest.mark.parametrize(("step", "at_end"), [(1199.0, False), (1200.0, True)])
+def test_leaving_the_plateau_at_the_last_step_is_said(step: float, at_end: bool) -> None:
+    """The runs with two heads have 1200 steps."""
+    few = reading({"h2.steps_to_50": between(step, step)}).comparisons[1]
+    assert (few.name, few.only_at_end) == ("Two heads", at_end)

@@ -10,7 +10,7 @@ import pytest
 from icalgebra.experiments.ceiling.figures import PANELS, beside_solvers
 from icalgebra.experiments.ceiling.reading import read
 from icalgebra.experiments.shared.readings import Values
-from icalgebra.results import read_result
+from icalgebra.results import Curve, read_result
 
 RESULT = read_result(Path(__file__).parents[2] / "results/full/data/ceiling.json")
 READING = read(Values(RESULT))
@@ -76,3 +76,9 @@ def test_beside_solvers_draws_three_curves_per_panel() -> None:
         aucs = [f"{100 * RESULT.values[f'{prefix}.{name}'].value:.1f}" for name in ("ceiling", "solvers")]
         model = "92.4" if prefix == "p7.train" else "87.3"
         assert panel.texts[0].get_text() == f"AUC\nceiling {aucs[0]}\nmechanisms {aucs[1]}\nthe paper's model {model}"
+
+
+def test_the_widest_interval_is_that_of_any_curve_drawn() -> None:
+    wide = Curve([1.0, 10.0], [0.2, 0.5], [0.1, 0.49], [0.25, 0.7], [400, 400])
+    found = read(Values(replace(RESULT, curves=RESULT.curves | {"p7.train.entailed": wide}))).widest
+    assert (found.value, found.unit) == (pytest.approx(0.2), "points")

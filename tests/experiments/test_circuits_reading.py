@@ -12,6 +12,7 @@ from helpers import ROOT
 from icalgebra.experiments.circuits.figures import BLOCKED, FIGURES, commas, graphs, knockout, maps
 from icalgebra.experiments.circuits.reading import (
     CARRIES,
+    EVERY,
     LEADS,
     NEEDED,
     REACTS,
@@ -113,9 +114,10 @@ def test_the_section_quotes_the_values(result: Result) -> None:
     assert reading.blocked[1].answers.estimate == values["knockout.identity.answer.all"]
 
 
-@pytest.mark.parametrize(("total", "unmoved"), [(REACTS + STEP, []), (REACTS - STEP, ["copy"])])
-def test_a_mechanism_whose_fact_hardly_matters_is_named(result: Result, total: float, unmoved: list[str]) -> None:
-    assert read_with(result, copy__total__probability=total).unmoved == unmoved
+@pytest.mark.parametrize(("total", "shown"), [(REACTS + STEP, True), (REACTS - STEP, False)])
+def test_shares_of_a_tiny_effect_are_not_shown(result: Result, total: float, shown: bool) -> None:
+    found = {item.name: item.reacts for item in read_with(result, copy__total__probability=total).mechanisms}
+    assert found["copy"] == shown
 
 
 @pytest.mark.parametrize("step", [STEP, -STEP])
@@ -162,6 +164,16 @@ def test_where_commas_are_read(result: Result, by_equals: float, by_operands: fl
         found = {"equals": reading.at_equals, "operands": reading.at_operands, "either": reading.at_either}
         assert reading.through_commas == named
         assert found == {place: named if place in where else [] for place in found}
+
+
+def test_slots_are_needed_by_the_mechanisms_that_are_lost_without_them(result: Result) -> None:
+    """The result has two mechanisms."""
+    commas = "the ',' behind the facts"
+    gone = {"knockout__copy__comma__all": GONE}
+    assert read_with(result, **gone, knockout__identity__comma__all=UNHARMED).needed_for[commas] == ["copy"]
+    assert read_with(result, **gone, knockout__identity__comma__all=GONE).needed_for[commas] == [EVERY]
+    none = dict.fromkeys(("knockout__copy__comma__all", "knockout__identity__comma__all"), UNHARMED)
+    assert commas not in read_with(result, **none).needed_for
 
 
 @pytest.mark.parametrize(("left", "unread"), [(0.95 - UNNEEDED + STEP, True), (0.95 - UNNEEDED - STEP, False)])

@@ -14,6 +14,8 @@ from icalgebra.experiments.dynamics.reading import (
     LASTS,
     MANY_PAIRS,
     MOSTLY_CHANCE,
+    SKILL_NAMES,
+    Missing,
     Pair,
     Reading,
     read,
@@ -74,15 +76,24 @@ def test_reversed_and_undecided_pairs_are_named_with_their_runs(result: Result) 
 
 
 def test_caveats_about_associate_and_about_one_run(result: Result) -> None:
-    def caveats(changes: dict[str, tuple[float, float] | None]) -> tuple[bool, bool, bool]:
+    def caveats(changes: dict[str, tuple[float, float] | None]) -> tuple[bool, bool]:
         order = read_with(result, changes).order
-        return order.early_associate is not None, order.associate_missing, order.one_run
+        return order.early_associate is not None, order.one_run
 
-    appeared = {"came.associate": (1.0, 1.0)}
-    assert caveats({**appeared, "early_peak.associate": (EARLY_ASSOCIATE + STEP, 1.0)}) == (True, False, False)
-    assert caveats({**appeared, "early_peak.associate": (EARLY_ASSOCIATE - STEP, 1.0)}) == (False, False, False)
-    assert caveats({"came.associate": (0.6, 0.7), "early_peak.associate": None}) == (False, True, False)
-    assert caveats({**appeared, "onset.associate": None, "same_order_in_all_seeds": None})[1:] == (True, True)
+    assert caveats({"early_peak.associate": (EARLY_ASSOCIATE + STEP, 1.0)}) == (True, False)
+    assert caveats({"early_peak.associate": (EARLY_ASSOCIATE - STEP, 1.0)}) == (False, False)
+    assert caveats({"early_peak.associate": None, "same_order_in_all_seeds": None}) == (False, True)
+
+
+def test_skills_that_runs_end_without_are_named(result: Result) -> None:
+    onsets = result.details["onsets"]
+    assert read_with(result, {}, onsets=onsets).order.missing == [
+        Missing(SKILL_NAMES.get(skill, skill), n)
+        for skill in onsets[0]
+        if (n := sum(run[skill]["step"] is None for run in onsets))
+    ]
+    late = [{**run, "cancel": {**run["cancel"], "step": None}} for run in onsets]
+    assert Missing("cancel", len(onsets)) in read_with(result, {}, onsets=late).order.missing
 
 
 @pytest.mark.parametrize(
@@ -135,7 +146,15 @@ def test_phases_show_losses_floors_skills_and_onsets(result: Result) -> None:
     assert onsets == [result.values[f"onset.{name}"].value for name in SKILLS if name != "holdout"]
     for name, (_, colour) in SKILLS.items():
         assert np.allclose(lines[colour].get_ydata(), 100 * np.array(result.curves[name].y))
-    assert [(text.get_text(), text.get_color()) for text in marks.get_yticklabels()] == list(SKILLS.values())
+    keyed = [item for name, item in SKILLS.items() if name != "holdout"]
+    assert [(text.get_text(), text.get_color()) for text in marks.get_yticklabels()] == keyed
+
+
+def test_an_onset_that_some_runs_lack_is_marked() -> None:
+    one = read_result(ROOT / "results/full/published/dynamics.json")
+    three = read_result(ROOT / "results/full/small/dynamics.json")
+    for found, words in ((one, ["not by the end"]), (three, ["in 1 of 3 runs"])):
+        assert [text.get_text() for text in phases(found).axes[1].texts] == words
 
 
 def test_seeds_and_roles_show_every_run(result: Result) -> None:

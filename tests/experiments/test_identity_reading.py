@@ -105,10 +105,21 @@ def test_heads_show_both_tables_and_the_logits_of_the_two_heads(result: Result) 
     found = result.details["heads"]
     assert np.allclose(promotion.images[0].get_array(), found["promotion"])
     assert np.allclose(demotion.images[0].get_array(), found["demotion"])
-    for panel, name in zip(bars, (found["promoter"], found["demoter"]), strict=True):
-        assert panel.get_title() == f"head {name}"
+    for panel, role in zip(bars, ("promoter", "demoter"), strict=True):
+        name = found[role]
+        assert panel.get_title() == f"{role} {name}"
         assert [bar.get_height() for bar in panel.patches] == pytest.approx(list(found["bars"][name].values()))
         assert [text.get_text() for text in panel.get_xticklabels()] == list(BAR_NAMES.values())
+
+
+def test_random_directions_at_two_doses_are_points() -> None:
+    fast = read_result(ROOT / "results/full/fast/identity.json")
+    crosses = [line for line in dose_response(fast).axes[0].lines if line.get_marker() == "x"]
+    keys = ("steer", "steer_distance")
+    assert [line.get_ydata()[0] for line in crosses] == pytest.approx(
+        [100 * fast.values[f"{key}.random.query_variable"].value for key in keys]
+    )
+    assert crosses[1].get_xdata()[0] == 1.0
 
 
 def test_steering_figures_show_the_logits_and_the_doses_in_cluster_distances(result: Result) -> None:

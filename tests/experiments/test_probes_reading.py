@@ -38,7 +38,7 @@ def test_numbers_are_those_of_the_result(field: str, key: str) -> None:
 
 
 def test_published_cosines_keep_their_sign() -> None:
-    assert (reading().closure.published_cosine, reading().cancellation.published_cosine) == ("+.38", "−.17")
+    assert (reading().closure.published_cosine, reading().cancellation.published_cosine) == ("+0.38", "−0.17")
 
 
 @pytest.mark.parametrize(("other", "as_good"), [(0.91, True), (0.89, False)])

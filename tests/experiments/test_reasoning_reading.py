@@ -143,3 +143,10 @@ def test_holdout_answers_may_rest_on_none_more_often(low: float, less: bool) -> 
     values = RELIANCE.values | {"holdout.all.used.none": Estimate(0.4, low, 0.5, 200),
                                 "train.all.used.none": Estimate(0.2, 0.1, 0.3, 200)}  # fmt: skip
     assert reliance.read(Values(replace(RELIANCE, values=values))).holdout_rests_less == less
+
+
+@pytest.mark.parametrize(("low", "mastered"), [(0.49, False), (0.51, True)])
+def test_whether_any_depth_is_mastered(low: float, mastered: bool) -> None:
+    result = read_result(ROOT / "results/full/small/reasoning.json")
+    values = {"train.depth.1.reasoned": Estimate(low + 0.1, low, low + 0.2, 100)}
+    assert reasoning.read(Values(replace(result, values=result.values | values))).some_mastered == mastered

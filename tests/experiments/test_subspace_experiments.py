@@ -136,7 +136,7 @@ def test_the_words_fit_any_numbers(results: dict[str, Result], tmp_path: Path, v
         values = {key: Estimate(value, value, value, 10) for key in result.values if "failures" not in key}
         stamped = replace(result, values=values, provenance={"seconds": 1.0, "machine": "m", "commit": None})
         write_result(tmp_path / "results", stamped)
-    assert "What this does not show" in build_report(tmp_path, tmp_path / "results", None).read_text()
+    assert "or keeps it nowhere else" in build_report(tmp_path, tmp_path / "results", None).read_text()
 
 
 def test_the_command_runs_on_a_run_folder(

@@ -140,3 +140,9 @@ def test_an_earlier_layer_that_does_nearly_as_well_is_named(before: float, early
     layers = (Layer("2", Number.exact(before)), Layer("3", Number.exact(1.0)))
     found = replace(read(Values(PUBLISHED)).cancellation, layers=layers).early
     assert (found and found.layer) == early
+
+
+def test_published_numbers_stand_where_the_paper_has_them() -> None:
+    found = reading()
+    assert (found.published_closure_identity.value, found.published_cancellation_identity.value) == (97.5, 75.0)
+    assert found.published_cross == "fails"

@@ -11,7 +11,7 @@ import pytest
 from icalgebra.experiments import experiment
 from icalgebra.experiments.shared.readings import Values
 from icalgebra.experiments.unseen_structures.figures import ORDER_8, POINTS, all_structures, cancellation, order_8
-from icalgebra.experiments.unseen_structures.reading import Reading, published_difference, read
+from icalgebra.experiments.unseen_structures.reading import Harder, Reading, published_difference, read
 from icalgebra.results import read_result
 from icalgebra.statistics import Estimate
 
@@ -55,15 +55,20 @@ def test_the_published_semigroup_curve_is_that_of_q8() -> None:
     assert reading().published_difference == ".001"
 
 
-@pytest.mark.parametrize("high, harder", [(0.69, True), (0.71, False)])
-def test_natural_contexts_are_harder_only_if_the_intervals_say_so(high: float, harder: bool) -> None:
-    values = {
-        "cancel.quasigroup.k50": Estimate(0.6, 0.5, high, 200),
-        "cancel_pure.quasigroup.k50": Estimate(0.8, 0.7, 0.9, 200),
-    }
-    assert reading(values).natural_harder == harder
-    for missing in values:
-        assert not reading(without=(missing,)).natural_harder
+def quasigroups(natural: dict[int, float], pure: float = 0.8) -> Harder:
+    """Accuracies by number of facts, with intervals of ± .05."""
+    keys = [key for key in SMALL.values if key.startswith(("cancel.quasigroup.", "cancel_pure.quasigroup."))]
+    values = {f"cancel.quasigroup.k{k}": Estimate(y, y - 0.05, y + 0.05, 200) for k, y in natural.items()}
+    values |= {f"cancel_pure.quasigroup.k{k}": Estimate(pure, pure - 0.05, pure + 0.05, 200) for k in natural}
+    return reading(values, without=tuple(set(keys) - set(values))).harder
+
+
+def test_natural_contexts_are_harder_only_where_the_intervals_say_so() -> None:
+    assert quasigroups({10: 0.69, 50: 0.6, 200: 0.69}) == Harder(True, None, [])
+    assert quasigroups({10: 0.69, 50: 0.6, 200: 0.71}) == Harder(False, 50, [])
+    assert quasigroups({10: 0.6, 50: 0.8, 200: 0.91}) == Harder(False, 10, [200])
+    assert quasigroups({10: 0.8, 200: 0.6}) == Harder(False, None, [])
+    assert quasigroups({}) == Harder(False, None, [])
 
 
 def test_a_model_of_shorter_sequences_lacks_what_it_was_not_asked() -> None:

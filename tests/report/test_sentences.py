@@ -5,7 +5,16 @@ import re
 import pytest
 
 from helpers import ROOT
-from icalgebra.experiments.shared.readings import Models, Number, OfModel, Stated, component_name, listed
+from icalgebra.experiments import claim
+from icalgebra.experiments.shared.readings import (
+    Models,
+    Number,
+    OfModel,
+    Stated,
+    component_name,
+    listed,
+    published_text,
+)
 from icalgebra.report.page import reachable_tables
 from icalgebra.statistics import Estimate
 
@@ -43,6 +52,22 @@ def test_a_table_that_scrolls_can_be_reached_with_the_keyboard() -> None:
         ), path
 
 
+def test_negative_numbers_have_one_minus_sign() -> None:
+    number = Number(Estimate(-0.17, -0.2, 0.1, 20), "")
+    assert (number.plain, number.bounds) == ("−0.17", "[−0.20, 0.10]")
+    assert Number.exact(-0.001, "").plain == "0.00"
+    assert published_text(claim("L4.cos_cancellation")) == "−0.17"
+    assert published_text(claim("L2.with_identity")) == "97.5\N{NO-BREAK SPACE}%"
+    assert published_text(claim("L3.other_place_c")) == "fails"
+
+
+def test_no_row_is_labelled_by_the_row_above() -> None:
+    """A label says what its row holds; 'the same' and 'its' need another row."""
+    for path in TEMPLATES:
+        for label in re.findall(r"models\.(?:brief|row)\(\"([^\"]*)\", ", path.read_text(encoding="utf-8")):
+            assert not re.match("(?:its|their|the same|highest|lowest|embedded|and)\\b", label), label
+
+
 def test_no_head_of_a_column_is_empty() -> None:
     for path in TEMPLATES:
         assert not re.search(r"<th[^>]*></th>", path.read_text(encoding="utf-8")), path
@@ -54,7 +79,8 @@ def test_a_brief_row_has_plain_numbers_and_their_intervals_in_titles() -> None:
     small, fast = OfModel("small", {"x": share, "heads": ["1.2", "3.0"]}), OfModel("fast", {"x": None, "heads": []})
     models = Models([small, fast])
     row = models.brief("a share", "x", paper=Stated(40.0, "%"))
-    assert '<td class="n" title="50.0 % [40.0, 60.0], n = 20">50.0\N{NO-BREAK SPACE}%</td>' in row
+    shown = '50.0\N{NO-BREAK SPACE}% <small class="no-hover">[40.0, 60.0]</small>'
+    assert f'<td class="n" title="50.0 % [40.0, 60.0], n = 20">{shown}</td>' in row
     assert row.count("<td") == 4  # label, two models, paper
     assert '<td class="n">–</td>' in row
     assert row.endswith('<td class="n">40\N{NO-BREAK SPACE}%</td></tr>')

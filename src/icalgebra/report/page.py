@@ -353,7 +353,7 @@ def _side_by_side(environment: Environment, experiment: Experiment, items: list[
     if not items:
         return Markup("")
     models = Models(OfModel(item.result.model, reading) for item, reading in zip(items, readings))
-    figures = drawings(experiment, *[item.result for item in items])
+    figures = _pictures(experiment, *[item.result for item in items])
     return _words(environment, experiment, "section", models=models, r=readings[0], figures=figures)
 
 
@@ -361,10 +361,16 @@ def _body(environment: Environment, experiment: Experiment, item: Stored, readin
     """A section's text about one result; without a reading its values are listed instead."""
     if reading is None:
         numbers = {key: Number(estimate, "") for key, estimate in item.result.values.items()}
-        figures = drawings(experiment, item.result)
+        figures = _pictures(experiment, item.result)
         html = environment.get_template("values.html.jinja").render(numbers=numbers, figures=figures)
         return Body(Markup(html), False, item)
     return Body(_side_by_side(environment, experiment, [item], [reading]), True, item)
+
+
+def _pictures(experiment: Experiment, *results: Result) -> dict[str, Markup]:
+    """The drawings, each in a box that scrolls where the window is too narrow for legible text."""
+    box = Markup('<div class="scroll picture">{}</div>')
+    return {name: box.format(drawn) for name, drawn in drawings(experiment, *results).items()}
 
 
 def _words(environment: Environment, experiment: Experiment, part: str, **names: Any) -> Markup:

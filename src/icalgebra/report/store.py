@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from icalgebra.claims import Claim, Verdict
 from icalgebra.experiments import EXPERIMENTS, load_claims, read_checked
-from icalgebra.experiments.shared.readings import written
+from icalgebra.experiments.shared.readings import with_minus, written
 from icalgebra.language.world import is_papers_world
 from icalgebra.results import Result, display_name, result_path, result_paths
 from icalgebra.statistics import Estimate
@@ -107,7 +107,7 @@ class Judged:
         if self.ours is None:
             return ""
         unit = f" {self.claim.unit}" if self.claim.unit else ""
-        return f": {self.ours.value:.3g}{unit} ({self.shown_model})"
+        return f": {with_minus(f'{self.ours.value:.3g}')}{unit} ({self.shown_model})"
 
     @property
     def needs_reason(self) -> bool:

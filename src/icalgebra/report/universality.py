@@ -29,9 +29,8 @@ from typing import Literal
 from markupsafe import Markup
 
 from icalgebra.claims import Claim
-from icalgebra.experiments.shared.readings import Stated, written
+from icalgebra.experiments.shared.readings import Stated, published_text, written
 from icalgebra.report.store import SEED, Judged, Store
-from icalgebra.report.verdicts import published_text
 from icalgebra.results import display_name
 from icalgebra.statistics import fisher_exact, mean_of_runs
 from icalgebra.verdicts import AGREES

@@ -9,6 +9,7 @@ from itertools import groupby
 
 from icalgebra.claims import VERDICTS, Claim, Verdict
 from icalgebra.experiments import EXPERIMENTS
+from icalgebra.experiments.shared.readings import published_text
 from icalgebra.report.store import COMMITTED, SIGNS, Judged, Store, css_class, preference
 from icalgebra.results import display_name
 from icalgebra.verdicts import AGREES
@@ -82,12 +83,6 @@ class JudgedClaim:
     @property
     def published(self) -> str:
         return published_text(self.claim)
-
-
-def published_text(claim: Claim) -> str:
-    """As the paper states it, a number with its unit."""
-    unit = "" if isinstance(claim.published, str) else claim.unit
-    return f"{claim.published}\N{NO-BREAK SPACE}{unit}" if unit else str(claim.published)
 
 
 def judge_all(store: Store, claims: tuple[Claim, ...]) -> list[JudgedClaim]:

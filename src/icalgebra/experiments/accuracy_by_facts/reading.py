@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from icalgebra.claims import published
 from icalgebra.experiments.shared.readings import Number, Shown, Values, stated
+from icalgebra.statistics import Estimate
 
 PUBLISHED_STRUCTURES = ("C4", "C6", "C8", "C10")  # Figure 2a
 CONTROLS = ("short", "repeated", "far", "shifted", "company")  # of long_context_controls.py, but for long
@@ -34,14 +35,18 @@ class PublishedFall:
 
 @dataclass(frozen=True)
 class Fall:
-    """The first two numbers of facts between which a structure's accuracy falls significantly."""
+    """A structure whose accuracy falls significantly: from the first number of facts to the worst one after it."""
 
     structure: str
     start: int
+    before: Number
     end: int
+    after: Number
 
     def __html__(self) -> str:
-        return Markup("{} between k = {} and k = {}").format(self.structure, self.start, self.end)
+        return Markup("{} (from {} at k = {} to {} at k = {})").format(
+            self.structure, self.before.plain, self.start, self.after.plain, self.end
+        )
 
 
 @dataclass(frozen=True)
@@ -90,7 +95,7 @@ def read(values: Values) -> Reading:
         published_fall=PublishedFall(
             Number.exact(max(published_c4.values())), Number.exact(published_c4[last_k]), last_k
         ),
-        falls=tuple(Fall(name, *pair) for name, pair in values.detail("falls").items() if pair),
+        falls=tuple(_fall(values, name, pair[0]) for name, pair in values.detail("falls").items() if pair),
         falls_nowhere=not any(values.detail("falls").values()),
         c3=c3,
         c4=c4,
@@ -99,6 +104,15 @@ def read(values: Values) -> Reading:
         c3_present=Number.exact(prevalence["present"]),
         c3_repeats=round(prevalence["repeats_alone_at_200"]),
     )
+
+
+def _fall(values: Values, name: str, start: int) -> Fall:
+    """The later point whose interval lies lowest: some later interval lies below that of the start."""
+    curve = values.curve(f"model.{name}")
+    estimates = (Estimate(*point) for point in zip(curve.y, curve.low, curve.high, curve.n))
+    points = {round(k): Number(found) for k, found in zip(curve.x, estimates)}
+    end = min((k for k in points if k > start), key=lambda k: points[k].high)
+    return Fall(name, start, points[start], end, points[end])
 
 
 def _structures(values: Values) -> tuple[Structure, ...]:

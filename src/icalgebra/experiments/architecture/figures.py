@@ -37,7 +37,7 @@ def beside_published(*results: Result) -> Figure:
     """Hold-out accuracy of every setting, ours and the paper's."""
     (result,) = results
     settings = result.details["settings"]
-    names = [f"{s['layers']} layers, {s['heads']} heads, {s['d_model']}" for s in settings]
+    names = [f"{s['layers']} layers, {s['heads']} heads, width {s['d_model']}" for s in settings]
     figure, panels = axes(1, 1, (WIDTH, 0.9 + 0.26 * len(settings)))
     panel = panels[0][0]
     places = range(len(settings))

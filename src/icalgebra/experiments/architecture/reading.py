@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -75,7 +76,7 @@ class Comparison:
 
     name: str
     leaves: Shown
-    middle_leaves: Shown
+    only_at_end: bool  # it leaves at the last step of its schedule
     later: bool
     one_seed: bool
     holdout: Shown
@@ -99,6 +100,7 @@ class Reading:
     rows: list[Row]
     narrow: NarrowModels | None
     middle: Setting
+    middle_leaves: Shown
     comparisons: list[Comparison]
     plateau_end: Stated
     learned: Stated
@@ -123,6 +125,7 @@ def read(values: Values) -> Reading:
         rows=[_row(values, setting) for setting in settings],
         narrow=_narrow(values),
         middle=MIDDLE,
+        middle_leaves=values.optional("l4.steps_to_50", "steps"),
         comparisons=[_comparison(values, *item) for item in FEWER if item[0] in values],
         plateau_end=Stated(100 * PLATEAU_END, "%"),
         learned=Stated(100 * LEARNED, "%"),
@@ -168,11 +171,12 @@ def _narrow(values: Values) -> NarrowModels | None:
 
 
 def _comparison(values: Values, key: str, name: str, label: str) -> Comparison:
-    later = values.number(key)
+    later, leaves = values.number(key), values.optional(f"{label}.steps_to_50", "steps")
+    steps = [step for found in values.detail("settings") if found["label"] == label for step in found["steps"]]
     return Comparison(
         name=name,
-        leaves=values.optional(f"{label}.steps_to_50", "steps"),
-        middle_leaves=values.optional("l4.steps_to_50", "steps"),
+        leaves=leaves,
+        only_at_end=isinstance(leaves, Number) and leaves.value >= max(steps, default=math.inf),
         later=bool(later.value),
         one_seed=later.n == 2,  # one run of each
         holdout=values.optional(f"{label}.holdout"),

@@ -13,11 +13,11 @@ from icalgebra.plotting.panels import attention_strip, facts_in, head_map, title
 from icalgebra.results import Result
 
 SIDES = ("left", "right")
+CLOSE = 3  # points of attention: two names that near would lie on each other
+NEAR_ZERO = 0.1  # change of logits
 SLOTS = {"answer": "answer slot", "comma_behind": "the ',' behind", "fact": "all slots"}
 SCATTERED = "holdout"  # where the two sides rule out different answers
 MOST_ATTENTION = 0.6  # the end of the colour scale
-CLOSE = (0.05, 0.15)  # attention and change: two names that near would lie on each other
-NAMED = 2  # heads named in a scatter panel: those with the largest changes, and with most attention
 
 
 def strips(*results: Result) -> Figure:
@@ -74,7 +74,8 @@ def attend_and_demote(*results: Result) -> Figure:
     figure, panels = by_model(results, 2, 2.6, WIDE, sharex=True, sharey=True)
     for row, result in zip(panels, results):
         for panel, side in zip(row, SIDES):
-            _scatter(panel, result.details["tables"], f"{SCATTERED}.{side}")
+            named_heads = [result.details[role][side] for role in ("answer_heads", "readers", "demoters")]
+            _scatter(panel, result.details["tables"], f"{SCATTERED}.{side}", named_heads)
             titled(panel, named(results, result, f"facts that share the {side} variable"))
         row[0].set_ylabel("change of their answers' logits")
     for panel in panels[-1]:
@@ -83,8 +84,8 @@ def attend_and_demote(*results: Result) -> Figure:
     return figure
 
 
-def _scatter(panel: Any, tables: dict[str, Any], key: str) -> None:
-    """Layers by colour and mark, with intervals; the heads furthest from the others are named."""
+def _scatter(panel: Any, tables: dict[str, Any], key: str, heads: list[str]) -> None:
+    """Layers by colour and mark, with intervals; the heads that the text is about are named."""
     x, y = (np.array(tables[f"{key}.{name}"]) for name in ("fact", "change_in_group"))
     dx, dy = (np.array(tables[f"{key}.{name}.half"]) for name in ("fact", "change_in_group"))
     # the last layer is red however few there are, since readers are taken from it; beyond four, deep layers share red
@@ -95,15 +96,21 @@ def _scatter(panel: Any, tables: dict[str, Any], key: str) -> None:
                        markersize=4, color=colour,
                        elinewidth=0.7, label=f"layer {layer}")  # fmt: skip
     panel.axhline(0, color="#333333", linewidth=0.6)
-    furthest = [np.abs(y).ravel().argsort()[::-1][:NAMED], x.ravel().argsort()[::-1][:NAMED]]
-    named_at: list[tuple[float, float]] = []
-    for place in np.concatenate(furthest):
-        layer, head = divmod(int(place), x.shape[1])
-        if any(abs(x[layer, head] - near) < CLOSE[0] and abs(y[layer, head] - by) < CLOSE[1] for near, by in named_at):
-            continue
-        named_at.append((x[layer, head], y[layer, head]))
-        panel.annotate(f"{layer}.{head}", (100 * x[layer, head], y[layer, head]), (4, 4), textcoords="offset points",
-                       fontsize=7.5)  # fmt: skip
+    _name(panel, {name: (100 * x[_place(name)], y[_place(name)]) for name in heads})
+
+
+def _place(name: str) -> tuple[int, int]:
+    layer, head = map(int, name.split("."))
+    return layer, head
+
+
+def _name(panel: Any, points: dict[str, tuple[float, float]]) -> None:
+    """Names away from the crowd at zero, beside one another where two points are close, with a line to each."""
+    for i, (name, (x, y)) in enumerate(points.items()):
+        close = sum(abs(x - u) < CLOSE for u, _ in list(points.values())[:i])
+        rise = -15 if y < -NEAR_ZERO else 11
+        panel.annotate(name, (x, y), (9 + 24 * close, rise), textcoords="offset points", fontsize=7.5,
+                       arrowprops={"arrowstyle": "-", "linewidth": 0.5, "color": "#888888", "shrinkB": 3})  # fmt: skip
 
 
 FIGURES = (strips, attention, attend_and_demote)

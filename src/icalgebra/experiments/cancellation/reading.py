@@ -15,7 +15,7 @@ MOSTLY_COMMA = 0.5  # of a reader's attention on its facts: with more on the ','
 HARDLY_CHANCE = 1.25  # times chance: a reader with less attention on its facts does not look for them
 SPECIALIST = 0.5  # of a head's attention on one side's answers, though every fact is of one of two sides
 UNSEEN = 0.1  # attention on a side's facts below which a demoter cannot have read them itself
-ABLATED_ON = ("cancel", "cancel_embedded", "copy")
+ABLATED_ON = {"cancel": "cancel", "cancel_embedded": "cancel, among other facts", "copy": "copy"}
 
 SideName = Literal["left", "right"]
 ABLATED: tuple[Literal["readers", "demoters", "found"], ...] = ("readers", "demoters", "found")
@@ -38,6 +38,7 @@ class Reader:
     on_comma: Number
     on_facts: Number
     chance: Number
+    on_facts_alone: Number  # of sequences that hold only facts of the two sides: the published measure
     on_other_side: Number
     on_rest: Number
     change: Number  # of the answers of its side's facts, on `cancel`
@@ -125,7 +126,7 @@ class Reading:
     unseeing: tuple[
         tuple[str, str], ...
     ]  # heads, and the sides whose answers they lower without attending to the facts
-    ablated_on: tuple[str, ...]
+    ablated_on: tuple[str, ...]  # distributions, in words
     plain: tuple[Number, ...]
     ablations: tuple[Ablation, ...]
 
@@ -164,7 +165,7 @@ def read(values: Values) -> Reading:
         ),
         attending_does_not_demote=_negative(left.correlation) and _negative(right.correlation),
         unseeing=_unseeing(sides),
-        ablated_on=ABLATED_ON,
+        ablated_on=tuple(ABLATED_ON.values()),
         plain=tuple(values.numbers("plain.{}", ABLATED_ON).values()),
         ablations=tuple(_ablation(values, which) for which in ABLATED),
     )
@@ -186,6 +187,7 @@ def _side(values: Values, side: SideName) -> Side:
             on_answer=values.number(f"{read}.answer"),
             on_comma=values.number(f"{read}.comma_behind"),
             on_facts=values.number(f"{read}.fact"),
+            on_facts_alone=values.number(f"reads.{side}.cancel.fact"),
             chance=values.number(f"chance.{side}.cancel_embedded.fact"),
             on_other_side=values.number(f"{read}.other_side"),
             on_rest=values.number(f"{read}.neither.fact"),

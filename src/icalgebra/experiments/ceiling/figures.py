@@ -5,23 +5,19 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from icalgebra.experiments import claim
+from icalgebra.experiments.ceiling.reading import LINES, PANELS
 from icalgebra.plotting import COLOURS, WIDTH, axes, legend_below, line, log_axis
 from icalgebra.results import Result
 
-PANELS = {
-    "p7.holdout": "hold-out, p_mix .7, no D2",
-    "p5_d2.holdout": "hold-out, p_mix .5, with D2",
-    "p7.train": "training, p_mix .7, no D2",
-}
+SHADES = {"ceiling": COLOURS["ceiling"], "entailed": "#7fbfc4", "solvers": COLOURS["total"]}
 
 
 def beside_solvers(result: Result) -> Figure:
     """The best possible accuracy, the share of certain answers, and what the five mechanisms answer."""
     figure, panels = axes(1, 3, (WIDTH, 3.2), sharey=True)
     for panel, (prefix, title) in zip(panels[0], PANELS.items()):
-        line(panel, result.curves[f"{prefix}.ceiling"], COLOURS["ceiling"], "ceiling (exact posterior)")
-        line(panel, result.curves[f"{prefix}.entailed"], "#7fbfc4", "entailed: one answer is certain")
-        line(panel, result.curves[f"{prefix}.solvers"], COLOURS["total"], "the five mechanisms together")
+        for name, label in LINES.items():
+            line(panel, result.curves[f"{prefix}.{name}"], SHADES[name], label)
         auc = 100 * result.values[f"{prefix}.ceiling"].value
         model_claim = "C1m.model" if prefix.endswith("train") else "C2m.model"
         solvers = 100 * result.values[f"{prefix}.solvers"].value

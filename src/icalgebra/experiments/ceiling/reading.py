@@ -7,6 +7,16 @@ from dataclasses import dataclass
 from icalgebra.experiments.shared.readings import Number, Stated, Values, stated
 from icalgebra.language.vocabulary import MECHANISMS
 
+PANELS = {
+    "p7.holdout": "hold-out, p_mix .7, no D2",
+    "p5_d2.holdout": "hold-out, p_mix .5, with D2",
+    "p7.train": "training, p_mix .7, no D2",
+}
+LINES = {
+    "ceiling": "ceiling (exact posterior)",
+    "entailed": "entailed: one answer is certain",
+    "solvers": "the five mechanisms together",
+}
 KINDS = {"holdout": "hold-out", "train": "training"}
 
 
@@ -44,6 +54,7 @@ class Reading:
     soundness: tuple[Soundness, ...]
     calibration_holdout: Number  # achieved minus expected accuracy: zero if the oracle's probabilities are right
     calibration_train: Number
+    widest: Number  # of the intervals in the figure, to one side
 
 
 def read(values: Values) -> Reading:
@@ -68,6 +79,14 @@ def read(values: Values) -> Reading:
         soundness=_soundness(values),
         calibration_holdout=values.number("p7.holdout.calibration", "points"),
         calibration_train=values.number("p7.train.calibration", "points"),
+        widest=_widest(values),
+    )
+
+
+def _widest(values: Values) -> Number:
+    drawn = [values.curve(f"{panel}.{name}") for panel in PANELS for name in LINES]
+    return Number.exact(
+        max(max(high - y, y - low) for c in drawn for y, low, high in zip(c.y, c.low, c.high)), "points"
     )
 
 

@@ -13,6 +13,7 @@ LEADS = 0.9  # K4: of the reversed effect, for the copying head
 SHARED = 0.08  # published: for copy no other head has more
 NEEDED = 0.5  # lost accuracy: without these reads the mechanism is gone
 OTHER_SLOTS = {"left": "left slots", "right": "right slots", "equals": "'='", "answer": "answer slots"}
+EVERY = "every mechanism"
 UNNEEDED = 0.1  # lost accuracy: without these reads it works as before
 
 
@@ -32,7 +33,7 @@ class Mechanism:
     corrupt_right: Number
     total: Number  # in probability
     logits: Number
-    reacts: bool  # else shares of its effect say little
+    reacts: bool  # else shares of its effect say little, and are left out
     members: list[Member]  # of the smallest set; none if the effect has the wrong sign
     share: Shown
     lost: Shown
@@ -40,6 +41,10 @@ class Mechanism:
     strongest: Shown
     carries: bool  # the set holds on fresh pairs
     one: bool  # and is one component
+
+    @property
+    def names(self) -> list[str]:
+        return [item.name.replace("mlp", "MLP") for item in self.members]
 
 
 @dataclass(frozen=True)
@@ -80,7 +85,6 @@ class Reading:
     n_pairs: int
     n_judged: int
     mechanisms: list[Mechanism]
-    unmoved: list[str]
     left_out: list[str]
     copying: CopyingHead | None
     n_blocked: int
@@ -96,6 +100,13 @@ class Reading:
     at_either: list[str]  # of these, unharmed where '=' may not, and where both operands may not: one place is enough
     without_answers: bool  # answer slots need not be read at all
 
+    @property
+    def needed_for(self) -> dict[str, list[str]]:
+        """Slots of the facts, and the mechanisms that are gone where no token of the query may read them."""
+        found = {"the ',' behind the facts": self.through_commas, **self.also}
+        every = len(self.blocked)
+        return {slot: [EVERY] if len(names) == every else names for slot, names in found.items() if names}
+
 
 def read(values: Values) -> Reading:
     mechanisms = [_mechanism(values, name) for name in values.detail("mechanisms")]
@@ -108,7 +119,6 @@ def read(values: Values) -> Reading:
         n_pairs=values.config["n_pairs"],
         n_judged=values.config["n_pairs"] // 2,
         mechanisms=mechanisms,
-        unmoved=[item.name for item in mechanisms if not item.reacts],
         left_out=list(values.detail("left_out")),
         copying=_copying(values) if "copying_head" in values.result.details else None,
         n_blocked=values.config["n_knockout"],

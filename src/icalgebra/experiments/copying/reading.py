@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from icalgebra.experiments.shared.readings import Number, Shown, Values
+from icalgebra.experiments.shared.readings import Number, Shown, Stated, Values, stated
 
 NO_COPYING_HEAD = 0.2  # an indirect effect below a fifth names no head
 SHARED = 0.08  # published: for copy no other head has more
@@ -46,7 +46,8 @@ class Reading:
     commute_head: str
     commute_effect: Number
     spread: Literal["none", "several", "one"]  # who copies
-    no_head_leads: bool
+    published_second: Stated
+    second_above: bool  # one head copies, and the next has more than the published bound all the same
     n_together: int
     together: dict[str, Shown]
     commute_together: dict[str, Shown]
@@ -92,7 +93,8 @@ def read(values: Values) -> Reading:
         commute_head=leading["commute"],
         commute_effect=values.number("aie.commute.first", ""),
         spread=_spread(values),
-        no_head_leads=_spread(values) == "none",
+        published_second=stated("K1.copy_second"),
+        second_above=_spread(values) == "one" and values.number("aie.copy.second").value > SHARED,
         n_together=alone.n,
         together=values.optionals("aie.copy.together.{}", ("one", "two", "three", "all"), ""),
         commute_together=values.optionals("aie.commute.together.{}", ("one", "two", "three"), ""),
@@ -136,9 +138,12 @@ def _copying(values: Values, head: str, strongest: str) -> CopyingHead:
 
 
 def _spread(values: Values) -> Literal["none", "several", "one"]:
+    """Several heads share the effect only if two carry over clearly more together than the first alone."""
     if values.number("aie.copy.first").value < NO_COPYING_HEAD:
         return "none"
-    return "several" if values.number("aie.copy.second").value > SHARED else "one"
+    alone, two = (values.optional(f"aie.copy.together.{name}") for name in ("one", "two"))
+    more = isinstance(alone, Number) and isinstance(two, Number) and two.low > alone.high
+    return "several" if more and values.number("aie.copy.second").value > SHARED else "one"
 
 
 def _clearest(values: Values, head: str) -> ClearestHead | None:

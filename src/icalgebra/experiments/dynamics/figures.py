@@ -13,6 +13,7 @@ from icalgebra.results import Result
 
 SLOT_COLOURS = {"left": "#111111", "right": "#8a8a8a", "answer": "#8c6d31"}  # of no skill
 SEED_COLUMNS = 3
+WITHOUT_ONSET = "holdout"  # a mixture of skills
 ROLES = {
     "copy": ("copy", COLOURS["copy"]),
     "commute": ("commute", COLOURS["commute"]),
@@ -30,23 +31,23 @@ def phases(*results: Result) -> Figure:
     for (loss, onsets, accuracy), result in zip(panels.T, results):
         _losses(loss, result)
         for place, (name, (_, colour)) in enumerate(SKILLS.items()):
-            onsets.axhline(
-                place, color=colour, linestyle=STYLES[place], linewidth=1, alpha=0.6
-            )  # the key to the curves
-            _mark(onsets, result, name, colour, place)
             if name in result.curves:
                 line(accuracy, result.curves[name], colour, linestyle=STYLES[place])
+            if name != WITHOUT_ONSET:  # the key to the curves, too
+                onsets.axhline(place, color=colour, linestyle=STYLES[place], linewidth=1, alpha=0.6)
+                _mark(onsets, result, name, colour, place)
         accuracy.axhline(50, color="#bbbbbb", linewidth=0.8, linestyle=":")
         accuracy.set(xlabel="training steps", ylim=(0, 102))
         log_axis(accuracy)
         loss.set_title(result.model if len(results) > 1 else "")
     panels[0][0].set(ylabel="loss (nats)", ylim=(0, None))
     panels[0][0].legend(fontsize=8, loc="lower left")
-    panels[1][0].set(ylabel="onset", ylim=(-0.7, len(SKILLS) - 0.3))
+    keyed = [item for name, item in SKILLS.items() if name != WITHOUT_ONSET]
+    panels[1][0].set(ylabel="onset", ylim=(-0.7, len(keyed) - 0.3))
     for panel in panels[1]:
         panel.grid(False, axis="y")
-    panels[1][0].set_yticks(range(len(SKILLS)), [label for label, _ in SKILLS.values()])
-    for text, (_, colour) in zip(panels[1][0].get_yticklabels(), SKILLS.values()):
+    panels[1][0].set_yticks(range(len(keyed)), [label for label, _ in keyed])
+    for text, (_, colour) in zip(panels[1][0].get_yticklabels(), keyed):
         text.set_color(colour)
     panels[2][0].set_ylabel("accuracy (%)")
     return figure
@@ -64,7 +65,12 @@ def _losses(panel: Any, result: Result) -> None:
 
 def _mark(panel: Any, result: Result, name: str, colour: str, height: float) -> None:
     """The onset with its interval, in the skill's colour."""
-    found = result.values.get(f"onset.{name}")
+    found, onsets = result.values.get(f"onset.{name}"), result.details["onsets"]
+    n = sum(run[name]["step"] is not None for run in onsets if name in run)
+    if n < len(onsets) and name in onsets[0]:
+        words = f"in {n} of {len(onsets)} runs" if n else "not by the end"
+        panel.annotate(words, (0.01, height), xycoords=("axes fraction", "data"), xytext=(0, 2),
+                       textcoords="offset points", fontsize=7.5, color=colour)  # fmt: skip
     if found is not None:
         panel.plot([found.low, found.high], [height] * 2, color=colour, linewidth=3.5)
         panel.plot([found.value], [height], "o", color=colour, markersize=6)

@@ -76,6 +76,14 @@ class Pair:
 
 
 @dataclass(frozen=True)
+class Missing:
+    """A skill that some runs end without; the order counts it as their last."""
+
+    name: str
+    n_runs: int
+
+
+@dataclass(frozen=True)
 class Order:
     agreement: Number
     n_pairs: int
@@ -84,7 +92,7 @@ class Order:
     n_undecided: int
     undecided_named: bool  # few enough to be named
     early_associate: Number | None  # where it calls for a warning
-    associate_missing: bool  # in at least one run
+    missing: list[Missing]
     one_run: bool
 
     @property
@@ -202,9 +210,15 @@ def _order(values: Values) -> Order:
         n_undecided=len(undecided),
         undecided_named=len(undecided) <= MANY_PAIRS,
         early_associate=early if early and early.low > EARLY_ASSOCIATE else None,
-        associate_missing="onset.associate" not in values or values.number("came.associate").value < 1,
+        missing=_missing(values),
         one_run="same_order_in_all_seeds" not in values,
     )
+
+
+def _missing(values: Values) -> list[Missing]:
+    onsets = values.detail("onsets")
+    without = {skill: sum(found[skill]["step"] is None for found in onsets) for skill in SKILLS if skill in onsets[0]}
+    return [Missing(SKILL_NAMES.get(skill, skill), n) for skill, n in without.items() if n]
 
 
 def _pair(found: dict[str, Any], sign: int) -> Pair:

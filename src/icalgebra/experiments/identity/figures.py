@@ -11,10 +11,11 @@ from icalgebra.plotting import COLOURS, WIDE, axes, by_model, by_order, legend_b
 from icalgebra.plotting.panels import head_map, titled
 from icalgebra.results import Result
 
+RANDOM = "dose.random.query_variable"
 DOSES = {  # a row of panels each
     "natural context": {
         "dose.plain.query_variable": ("a query variable", COLOURS["identity"], "-"),
-        "dose.random.query_variable": ("a query variable, random directions", "#7d8894", "-"),
+        RANDOM: ("a query variable, random directions", "#7d8894", "-"),
         "dose.plain.correct": ("the true answer", "#222222", "--"),
     },
     "with a false identity fact": {
@@ -30,13 +31,13 @@ BAR_COLOURS = (COLOURS["copy"], COLOURS["cancel"], "#9aa5b1", "#d5d8dd")
 
 def scatter(*results: Result) -> Figure:
     """The final attention output along two principal components; balanced accuracy of the first, by layer and group."""
-    figure, panels = by_model(results, 2, 3.0, width_ratios=(1.6, 1.0))
+    figure, panels = by_model(results, 2, 3.2, width_ratios=(1.6, 1.0))
     for (points, layers), result in zip(panels, results):
         _clusters(points, result)
         titled(points, named(results, result, "final attention output"))
+        points.set_xlabel("first principal component")
         _layers(layers, result)
-    panels[-1][0].set_xlabel("first principal component")
-    panels[-1][1].set_xlabel("balanced accuracy (%)")
+        layers.set_xlabel("balanced accuracy (%)")
     legend_below(figure, panels, 2)
     return figure
 
@@ -69,13 +70,14 @@ def heads(*results: Result) -> Figure:
     figure, panels = by_model(results, 4, 2.2, WIDE, width_ratios=(1.6, 1.6, 0.7, 0.7))
     for row, result in zip(panels, results):
         found = result.details["heads"]
-        head_map(row[0], found["promotion"], named(results, result, "top two are x, y"), "YlOrBr")
-        head_map(row[1], found["demotion"], named(results, result, "lowest is identity"), "RdPu")
-        for panel, (head, bars) in zip(row[2:], found["bars"].items()):
+        head_map(row[0], found["promotion"], named(results, result, "both query variables on top"), "YlOrBr")
+        head_map(row[1], found["demotion"], named(results, result, "identity lowest"), "RdPu")
+        for panel, role, (head, bars) in zip(row[2:], ("promoter", "demoter"), found["bars"].items()):
             panel.bar(range(len(bars)), list(bars.values()), color=BAR_COLOURS)
             panel.set_xticks(range(len(bars)), [BAR_NAMES[name] for name in bars], rotation=60, ha="right", fontsize=7)
             panel.axhline(0, color="#333333", linewidth=0.6)
-            titled(panel, f"head {head}")
+            panel.set_xlabel("variable")
+            titled(panel, f"{role} {head}")
         row[2].set_ylabel("mean direct logit", fontsize=8)
     return figure
 
@@ -99,6 +101,8 @@ def _doses(panel: Any, result: Result, curves: dict[str, tuple[str, str, str]]) 
     distance, raw_dose = result.details["distance"], result.config["raw_dose"]
     for key, (name, colour, style) in curves.items():
         if key not in result.curves:  # earlier results have random directions at two doses only
+            if key == RANDOM:
+                _two_doses(panel, result, colour)
             continue
         curve = result.curves[key]
         x = [dose / distance for dose in curve.x]
@@ -106,6 +110,15 @@ def _doses(panel: Any, result: Result, curves: dict[str, tuple[str, str, str]]) 
         panel.fill_between(x, [100 * y for y in curve.low], [100 * y for y in curve.high], color=colour, alpha=0.12)
     for dose in (-raw_dose, raw_dose):
         panel.axvline(dose / distance, color="#888888", linewidth=0.8, linestyle=":")
+
+
+def _two_doses(panel: Any, result: Result, colour: str) -> None:
+    """Random directions at the paper's dose and at one cluster distance."""
+    found = {key: result.values.get(f"{key}.random.query_variable") for key in ("steer", "steer_distance")}
+    places = {"steer": result.config["raw_dose"] / result.details["distance"], "steer_distance": 1.0}
+    for key, estimate in found.items():
+        if estimate is not None:
+            panel.plot([places[key]], [100 * estimate.value], "x", color=colour, markersize=5)
 
 
 def steered(*results: Result) -> Figure:

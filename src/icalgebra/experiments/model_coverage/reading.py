@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from icalgebra.experiments.shared.readings import Number, Shown, Stated, Values, stated
+from icalgebra.experiments.shared.readings import NotMeasured, Number, Shown, Stated, Values, stated
 from icalgebra.language.world import is_papers_world
 
 
@@ -16,7 +16,9 @@ class Answered:
     ceiling: Number
     over_ceiling: Number
     mechanisms: Number
-    above_mechanisms: Number
+    above_mechanisms: Number  # net: what it answers beyond them, less what it misses of theirs
+    missed: Shown  # of all queries, those that a mechanism answers and the model does not
+    beyond: Shown  # those that the model answers and no mechanism does
     entailed: Shown  # accuracy where the facts leave one answer,
     guess: Shown  # and where they leave several
     guess_ceiling: Shown
@@ -58,10 +60,11 @@ class Reading:
     train_above_any_copy: Number
     papers_world: bool
     p_mix: Stated
-    more_to_explain: bool  # on both kinds of sequences the mechanisms cover less than published
+    covered_less: bool  # on both kinds of sequences the mechanisms cover less than published
     agrees_with_mechanisms: Shown
     unexplained: Unexplained | None
     examples: tuple[Example, ...]
+    published_over_ceiling: Stated  # in the setting that its curves fit
 
 
 def read(values: Values) -> Reading:
@@ -75,23 +78,28 @@ def read(values: Values) -> Reading:
         train_above_any_copy=values.number("train.unexplained_any", "points"),
         papers_world=is_papers_world(values.config),
         p_mix=Stated(values.config["world"]["p_mix"]),
-        more_to_explain=holdout.covered_less and train.covered_less,
+        covered_less=holdout.covered_less and train.covered_less,
         agrees_with_mechanisms=values.optional("holdout.solved"),
         unexplained=_unexplained(values),
         examples=tuple(
             Example(found["text"], found["answer"], found["structures"], found["forced_by"])
             for found in values.detail("examples")
         ),
+        published_over_ceiling=stated("C2m.over_ceiling"),
     )
 
 
 def _answered(values: Values, kind: str, model_claim: str, mechanisms_claim: str, above_claim: str) -> Answered:
+    mechanisms, above = values.number(f"{kind}.mechanisms"), values.number(f"{kind}.unexplained", "points")
+    missed = _missed(mechanisms, values.optional(f"{kind}.solved")) if kind == "holdout" else NotMeasured()
     return Answered(
         auc=values.number(f"{kind}.auc"),
         ceiling=values.number(f"{kind}.ceiling"),
         over_ceiling=values.number(f"{kind}.over_ceiling"),
-        mechanisms=values.number(f"{kind}.mechanisms"),
-        above_mechanisms=values.number(f"{kind}.unexplained", "points"),
+        mechanisms=mechanisms,
+        above_mechanisms=above,
+        missed=missed,
+        beyond=Number.exact(above.value + missed.value, "points") if isinstance(missed, Number) else missed,
         entailed=values.optional(f"{kind}.entailed"),
         guess=values.optional(f"{kind}.guess"),
         guess_ceiling=values.optional(f"{kind}.guess_ceiling"),
@@ -99,6 +107,13 @@ def _answered(values: Values, kind: str, model_claim: str, mechanisms_claim: str
         published_mechanisms=stated(mechanisms_claim),
         published_above=Number.exact(stated(above_claim).value / 100, "points"),
     )
+
+
+def _missed(mechanisms: Number, right_there: Shown) -> Shown:
+    """Areas are means over all queries, so shares of queries add up."""
+    if not isinstance(right_there, Number):
+        return right_there
+    return Number.exact(mechanisms.value * (1 - right_there.value), "points")
 
 
 def _unexplained(values: Values) -> Unexplained | None:

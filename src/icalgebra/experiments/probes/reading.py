@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from icalgebra.experiments.shared.readings import Number, Stated, Values, stated
+from icalgebra.experiments.shared.readings import Number, Stated, Values, stated, with_minus
 
 NO_INFORMATION = Stated(50, "%")  # balanced accuracy of a probe that knows nothing
 YES = 0.5  # predicates are stored as 1 or 0
@@ -27,6 +27,7 @@ class SetProbes:
     cosine: Number  # with the unembedding of the probe's own variable
     cosine_other: Number
     off_diagonal: Number
+    published_accuracy: Stated  # the middle of the published range
     published_cosine: str
 
 
@@ -90,13 +91,14 @@ def _probes(values: Values, name: str) -> SetProbes:
         cosine=values.number(f"{name}.cosine_unembedding", ""),
         cosine_other=values.number(f"{name}.cosine_other_unembedding", ""),
         off_diagonal=values.number(f"{name}.off_diagonal", ""),
+        published_accuracy=stated(f"L4.{name}"),
         published_cosine=_signed(stated(f"L4.cos_{name}").value),
     )
 
 
 def _signed(value: float) -> str:
-    """'+.38' and '−.17': here the sign is the point."""
-    return f"{value:+.2f}".replace("0.", ".").replace("-", "−")
+    """'+0.38' and '−0.17': here the sign is the point."""
+    return with_minus(f"{value:+.2f}")
 
 
 def _reserved(values: Values) -> Reserved | None:

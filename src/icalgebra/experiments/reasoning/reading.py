@@ -78,16 +78,19 @@ class Reading:
     n_facts: int
     rungs: dict[str, str]  # what each uses, by name
     mostly_deduction_from: int | None  # facts of context, on hold-out sequences
+    some_mastered: bool  # some depth is mastered on some kind of sequences
     proofs: tuple[Proofs, ...]
     examples: tuple[Example, ...]
 
 
 def read(values: Values) -> Reading:
+    kinds = (_of_kind(values, "holdout", "hold-out"), _of_kind(values, "train", "training"))
     return Reading(
-        kinds=(_of_kind(values, "holdout", "hold-out"), _of_kind(values, "train", "training")),
+        kinds=kinds,
         n_facts=values.config["n_facts"] - 1,
         rungs=WHAT,
         mostly_deduction_from=mostly_deduction_from(values, "holdout"),
+        some_mastered=any(kind.mastered for kind in kinds),
         proofs=tuple(
             Proofs(rung, *(values.number(f"proof.{rung}.{key}", "") for key in ("premises", "steps", "depth")))
             for rung in RUNGS

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
+from icalgebra.experiments.released_evaluation.reading import KEPT, NAMES, RELEASED, RESERVED
 from icalgebra.plotting import COLOURS, by_model, legend_below, line, named, published_line
 from icalgebra.plotting.panels import titled
 from icalgebra.results import Curve, Result
 
-LAWS = {
-    "holdout": ("shuffled, the reserved variable is never an identity", COLOURS["copy"]),
-    "holdout_reserved_identity": ("shuffled, the reserved variable is the identity", COLOURS["cancel"]),
-    "holdout_unshuffled": ("fixed assignment, as in the released code", COLOURS["associate"]),
-}
+COLOUR = {KEPT: COLOURS["copy"], RESERVED: COLOURS["cancel"], RELEASED: COLOURS["associate"]}
 
 
 def by_law(*results: Result) -> Figure:
@@ -22,10 +19,9 @@ def by_law(*results: Result) -> Figure:
     for row, result in zip(panels, results):
         for panel, name in zip(row, names):
             for law in result.details["laws"]:
-                label, colour = LAWS[law]
                 facts = result.config["facts"]
                 found = [result.values[f"{name}.{law}.k{k}"] for k in facts]
-                line(panel, Curve.from_estimates(facts, found), colour, label)
+                line(panel, Curve.from_estimates(facts, found), COLOUR[law], NAMES[law])
             published_line(panel, "2a", name)
             titled(panel, named(results, result, name))
             panel.set(ylim=(70, 101))

@@ -28,6 +28,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from icalgebra.claims import Claim
 from icalgebra.errors import InputError
 from icalgebra.experiments import claim
 from icalgebra.results import Curve, NotMeasuredError, Result
@@ -35,7 +36,7 @@ from icalgebra.statistics import Estimate
 
 IN_HUNDREDTHS = ("%", "points")  # stored as fractions; differences between shares are points
 DIGITS = {"%": 1, "points": 1, "steps": 0, "nats": 3, "effect": 3}
-HOVER = "hover: 95 % interval"
+HOVER = Markup('<span class="hover">hover: 95 % interval</span><span class="no-hover">with 95 % intervals</span>')
 ABSENT = Markup('<em class="absent">not measured</em>')
 
 
@@ -58,7 +59,12 @@ class Number:
     @property
     def plain(self) -> Markup:
         """Without it."""
-        return Markup(written(self._in_unit, self.unit, interval=False))
+        return Markup(written(self._in_unit, self.unit, with_interval=False))
+
+    @property
+    def bounds(self) -> Markup:
+        """The interval alone: '[67.6, 68.5]'; empty where there is none."""
+        return Markup(interval(self._in_unit, self.unit))
 
     @property
     def _in_unit(self) -> Estimate:
@@ -109,13 +115,21 @@ class Stated:
     def __html__(self) -> str:
         unit = f"\N{NO-BREAK SPACE}{self.unit}" if self.unit in IN_HUNDREDTHS else ""
         text = f"{self.value:,.0f}".replace(",", "\N{NO-BREAK SPACE}") if self.value >= 1000 else f"{self.value:g}"
-        return Markup(text.removeprefix("0" if 0 < self.value < 1 else "") + unit)
+        return Markup(with_minus(text.removeprefix("0" if 0 < self.value < 1 else "")) + unit)
 
 
 def stated(claim_id: str) -> Stated:
     """The number that a claim quotes from the paper."""
     found = claim(claim_id)
     return Stated(found.number, found.unit)
+
+
+def published_text(found: Claim) -> str:
+    """As the paper states it, in words or as a number, with its unit."""
+    if isinstance(found.published, str):
+        return found.published
+    text = with_minus(str(found.published))
+    return f"{text}\N{NO-BREAK SPACE}{found.unit}" if found.unit else text
 
 
 class Values:
@@ -219,20 +233,24 @@ class Models(list[OfModel]):
         cells = [self.cell(shown) for shown in found]
         if paper is not None:
             cells.append(_plain_cell(paper))
-        return Markup("<tr><td>{}</td>{}</tr>").format(label, Markup("").join(cells))
+        return Markup('<tr><td class="label">{}</td>{}</tr>').format(label, Markup("").join(cells))
 
     @staticmethod
     def cell(found: Any) -> Markup:
-        """A cell with the value alone; the title of a number's has the interval and n."""
+        """A cell with the value alone; the title of a number's has the interval and n.
+
+        The interval is also in the cell, for screens that nothing can hover over.
+        """
         if not isinstance(found, Number):
             return _plain_cell(found)
         title = f"{Markup(escape(found)).striptags()}, n = {found.n}"
-        return Markup('<td class="n" title="{}">{}</td>').format(title, found.plain)
+        bounds = Markup(' <small class="no-hover">{}</small>').format(found.bounds) if found.bounds else ""
+        return Markup('<td class="n" title="{}">{}{}</td>').format(title, found.plain, bounds)
 
     def row(self, label: str, path: str) -> Markup:
         """A row of a table with a column per model."""
         cells = [Markup('<td class="n">{}</td>').format(_cell(item, path) or "–") for item in self]
-        return Markup("<tr><td>{}</td>{}</tr>").format(label, Markup("").join(cells))
+        return Markup('<tr><td class="label">{}</td>{}</tr>').format(label, Markup("").join(cells))
 
 
 def _plain_cell(found: Any) -> Markup:
@@ -289,16 +307,26 @@ def names_held(result: Result) -> set[str]:
     return held
 
 
-def written(estimate: Estimate, unit: str = "", interval: bool = True) -> str:
+def written(estimate: Estimate, unit: str = "", with_interval: bool = True) -> str:
     """'68.1 % [67.6, 68.5]'; one observation has no interval."""
-    digits = DIGITS.get(unit, 2)
-    value, low, high = (_rounded(x, digits) for x in (estimate.value, estimate.low, estimate.high))
-    bounds = f' <span class="interval">[{low}, {high}]</span>'
     name = f"\N{NO-BREAK SPACE}{unit}" if unit in IN_HUNDREDTHS else ""
-    return value + name + (bounds if interval and not math.isnan(estimate.low + estimate.high) else "")
+    bounds = interval(estimate, unit) if with_interval else ""
+    return _rounded(estimate.value, unit) + name + (f' <span class="interval">{bounds}</span>' if bounds else "")
 
 
-def _rounded(value: float, digits: int) -> str:
+def interval(estimate: Estimate, unit: str = "") -> str:
+    """'[67.6, 68.5]', or nothing where there is none."""
+    if math.isnan(estimate.low + estimate.high):
+        return ""
+    return f"[{_rounded(estimate.low, unit)}, {_rounded(estimate.high, unit)}]"
+
+
+def with_minus(text: str) -> str:
+    """A number with a true minus sign, which is as wide as a plus."""
+    return text.replace("-", "\N{MINUS SIGN}")
+
+
+def _rounded(value: float, unit: str) -> str:
     """Without a sign on what rounds to zero."""
-    text = f"{value:.{digits}f}"
-    return text.removeprefix("-") if float(text) == 0 else text
+    text = f"{value:.{DIGITS.get(unit, 2)}f}"
+    return with_minus(text.removeprefix("-") if float(text) == 0 else text)

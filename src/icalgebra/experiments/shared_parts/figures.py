@@ -36,8 +36,10 @@ def _name_needed(panel: Any, result: Result, names: list[str]) -> None:
     """The components that identity and cancel queries need most, by name."""
     for mechanism in ("identity", "cancel"):
         name = result.details["chosen"][mechanism]
-        height = 100 * result.details["lost"][mechanism][names.index(name)]
-        panel.annotate(name, (names.index(name), height), (5, 3), textcoords="offset points", fontsize=8)
+        place, height = names.index(name), 100 * result.details["lost"][mechanism][names.index(name)]
+        right = place < len(names) / 2  # the words stay inside the panel
+        panel.annotate(f"{mechanism}: {name}", (place, height), (7 if right else -7, 0), textcoords="offset points",
+                       fontsize=8, ha="left" if right else "right", va="center")  # fmt: skip
 
 
 def closure(*results: Result) -> Figure:

@@ -7,7 +7,16 @@ from typing import Literal
 
 from markupsafe import Markup
 
-from icalgebra.experiments.shared.readings import NotMeasured, Number, Shown, Stated, Values, stated
+from icalgebra.experiments import claim
+from icalgebra.experiments.shared.readings import (
+    NotMeasured,
+    Number,
+    Shown,
+    Stated,
+    Values,
+    published_text,
+    stated,
+)
 
 PUBLISHED_PAIRS, PUBLISHED_STEPS = 2000, 250  # the published fit: pairs by the paper, steps by the released code
 PUBLISHED_RATE = 0.05  # and results that do not state theirs have this one
@@ -126,6 +135,9 @@ class Reading:
     mid_not_swept: bool
     published_closure: Stated
     published_cancellation: Stated
+    published_closure_identity: Stated
+    published_cancellation_identity: Stated
+    published_cross: str
     overlap: Number
     overlap_random: Number
     related: bool
@@ -175,6 +187,9 @@ def read(values: Values) -> Reading:
         mid_not_swept=not closure.resid_mid,
         published_closure=stated("L2.without_identity"),
         published_cancellation=stated("L3.without_identity"),
+        published_closure_identity=stated("L2.with_identity"),
+        published_cancellation_identity=stated("L3.with_identity"),
+        published_cross=published_text(claim("L3.other_place_c")),
         overlap=overlap,
         overlap_random=chance,
         related=overlap.value > RELATED * chance.value,

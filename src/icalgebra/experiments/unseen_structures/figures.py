@@ -102,7 +102,7 @@ def _points(panel: Any, results: Sequence[Result], names: list[str]) -> None:
     for place in range(len(names) - 1):
         panel.axhline(-place - 0.5, color="#e6e6e6", linewidth=0.7)
     panel.grid(False, axis="y")
-    panel.set_ylim(0.6 - len(names), 0.6)
+    panel.set_ylim(0.4 - len(names), 0.6)
 
 
 def _point(panel: Any, result: Result, key: str, place: float, marker: str, colour: str, label: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import takewhile
 
 from icalgebra.algebra.structures import structure
 from icalgebra.claims import published
@@ -45,6 +46,15 @@ class Cancellation:
 
 
 @dataclass(frozen=True)
+class Harder:
+    """Where quasigroups in natural contexts are answered clearly less often than with the needed facts alone."""
+
+    everywhere: bool  # at every number of facts
+    only_up_to: int | None  # at every one up to this, and not at all
+    easier_at: list[int]  # and where clearly more often
+
+
+@dataclass(frozen=True)
 class Reading:
     model: str
     order: int
@@ -68,7 +78,7 @@ class Reading:
     classes_with_copying: dict[str, Shown]
     natural: Cancellation
     pure: Cancellation  # only the needed facts
-    natural_harder: bool
+    harder: Harder
     near_trained: bool  # on every unseen group of the trained order
     fails_on_semigroups: bool  # clearly below the mechanisms
 
@@ -100,7 +110,7 @@ def read(values: Values) -> Reading:
         classes_with_copying=values.optionals(f"train.{{}}.k{MANY}", CLASSES),
         natural=natural,
         pure=pure,
-        natural_harder=_clearly_less(natural.quasigroups, pure.quasigroups),
+        harder=_harder(values),
         near_trained=_near_trained(values),
         fails_on_semigroups=_clearly_less(semigroup.model, semigroup.mechanisms),
     )
@@ -164,6 +174,21 @@ def _cancellation(values: Values, reading: str) -> Cancellation:
         quasigroups=values.optional(f"{reading}.quasigroup.k{FEW}"),
         groups=values.optional(f"{reading}.groups.k{FEW}"),
         difference=values.optional(f"{reading}.quasigroup_minus_groups.k{FEW}", "points"),
+    )
+
+
+def _harder(values: Values) -> Harder:
+    natural, pure = (
+        {k: values.optional(f"{reading}.quasigroup.k{k}") for k in values.config["cancel_facts"]}
+        for reading in ("cancel", "cancel_pure")
+    )
+    measured = [k for k in natural if natural[k] and pure[k]]
+    harder = list(takewhile(lambda k: _clearly_less(natural[k], pure[k]), measured))
+    everywhere = bool(harder) and harder == measured
+    return Harder(
+        everywhere=everywhere,
+        only_up_to=harder[-1] if harder and not everywhere else None,
+        easier_at=[k for k in measured if _clearly_less(pure[k], natural[k])],
     )
 
 
