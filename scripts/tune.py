@@ -18,6 +18,7 @@ from icalgebra.train.speedrun import flops_before, fresh_accuracy, matrix_rate, 
 QUIET = {"eval_every": 0, "eval_n": 64, "eval_facts": (), "log_every": 10}
 WATCH = {"eval_every": 400, "eval_n": 256, "eval_facts": (50,), "log_every": 50}
 AS_SPRINT = {"rope_base": 1e6, "answer_weight": 8.0, "batch_size": 64}
+MIXED = {"lengths": ((50, 0.5), (200, 0.5))}  # as many tokens per step: more sequences of 50 facts, so more worlds
 # name -> preset, changes
 VARIANTS = {
     "fast_time": ("fast", {**QUIET, "steps": 40}),
@@ -32,11 +33,18 @@ VARIANTS = {
     "sprint_heads4_3000": ("sprint", {**WATCH, "steps": 3000, "n_heads": 4}),
     "sprint_heads4_2600": ("sprint", {**WATCH, "steps": 2600, "n_heads": 4}),
     "sprint_heads4_2600_muon03": ("sprint", {**WATCH, "steps": 2600, "n_heads": 4, "muon_lr": 0.03}),
+    "sprint_heads4_2600_mixed": ("sprint", {**WATCH, **MIXED, "steps": 2600, "n_heads": 4}),
+    "sprint_heads4_3200_short": (
+        "sprint",
+        {**WATCH, "steps": 3200, "n_heads": 4, "short_facts": 60, "short_steps": 1000},
+    ),
     "sprint_3000": ("sprint", {**WATCH, "steps": 3000}),
     # What made `sprint` fast, for `fast`.
     "fast_b64_time": ("fast", {**QUIET, "steps": 60, "batch_size": 64}),
     "fast_b64_1300": ("fast", {**WATCH, **AS_SPRINT, "steps": 1300}),
     "fast_b64_1300_muon015": ("fast", {**WATCH, **AS_SPRINT, "steps": 1300, "muon_lr": 0.015}),
+    "fast_b64_1300_mixed": ("fast", {**WATCH, **AS_SPRINT, **MIXED, "steps": 1300}),
+    "fast_b64_1500_short": ("fast", {**WATCH, **AS_SPRINT, "steps": 1500, "short_facts": 60, "short_steps": 500}),
     "fast_b64_1100": ("fast", {**WATCH, **AS_SPRINT, "steps": 1100}),
     # The optimiser's control: the rate is chosen on hold-out accuracy alone, on a seed that is not used afterwards.
     **{f"adamw256_{lr}": ("adamw256", {**WATCH, "lr": lr, "seed": 100}) for lr in (5e-4, 1e-3, 2e-3, 4e-3)},
