@@ -121,21 +121,21 @@ def test_where_association_falls_below_the_published_accuracy(lower: tuple[int, 
             value = item.number - 20 if below else item.number + 20
             verdicts = [Judged(item, "published", Estimate(value, value - 1, value + 1, 9), Decision("differs"), "")]
             rows = [row for row in rows if row.claim.id != item.id] + [JudgedClaim(item, verdicts)]
-    natural = [OfModel("rerun", Number(Estimate(0.9, 0.8, 0.95, 9)))]
-    (found,) = [item for item in read_highlights(rows, None, natural) if item.name == "behaviour"]
+    (found,) = [item for item in read_highlights(rows, None) if item.name == "behaviour"]
     assert found.falls_from == start
     assert found.says[-1] == ("from" if start else "no")
-    assert found.natural == natural[0].value
 
 
 @pytest.mark.parametrize("low, more", [(0.51, True), (0.5, False)])
 def test_natural_facts_are_named_where_the_model_answers_more_of_them(low: float, more: bool) -> None:
-    rows = {claim: judged(claim) for claim in DRAWN} | {
-        "C3.associate_200": judged("C3.associate_200", "differs", published=49.99)
-    }
+    rows = {claim: judged(claim) for claim in DRAWN}
+    rows["C3.associate_200"] = judged("C3.associate_200", "differs", published=49.99)
     natural = [OfModel("rerun", Number(Estimate(0.6, low, 0.7, 9)))]
     (found,) = [item for item in read_highlights(list(rows.values()), None, natural) if item.name == "behaviour"]
     assert bool(found.natural) == more
+    rows["C3.copy_50"] = judged("C3.copy_50", "differs", published=1.0)  # the first that differs is another one
+    (found,) = [item for item in read_highlights(list(rows.values()), None, natural) if item.name == "behaviour"]
+    assert not found.natural
 
 
 @pytest.mark.parametrize("value, just", [(98.1, "under"), (97.9, "")])
@@ -237,8 +237,9 @@ def test_the_limits_are_those_of_the_run(tmp_path: Path, undrawn: None) -> None:
         assert found
         return " ".join(re.sub("<[^>]*>", "", found[1]).split())
 
-    assert "seed 7, bf16, stopped after 9 000 of 200 001 steps at 87.6 % hold-out accuracy; paper: 99 %" in limits(9000)
-    assert "30 000 to 75 000 steps by its text, 22 000 in Figure 2b" in limits(9000)
+    early = limits(9000)
+    assert "seed 7, bf16, stopped after 9 000 of 200 001 steps at 87.6 % hold-out accuracy; paper: 99 %" in early
+    assert "30 000 to 75 000 steps by its text, 22 000 in Figure 2b" in early
     assert "stopped" not in limits(200_001)
 
 

@@ -38,13 +38,16 @@ class Drawn:
     beside: bool = True
 
 
+ASSOCIATION = "C3.associate_"  # its claims, by the number of facts
+AT_MOST_FACTS = f"{ASSOCIATION}200"
+
 # By name: the section to read on, and what is drawn. The words are in templates/first_screen.html.jinja.
 FINDINGS: dict[str, tuple[str, tuple[Drawn, ...]]] = {
     "behaviour": (
         "distributions",
         (
             *(Drawn(f"C3.{skill}_50", skill) for skill in ("copy", "commute", "identity", "cancel", "associate")),
-            Drawn("C3.associate_200", "associate, 200 facts", part=1),
+            Drawn(AT_MOST_FACTS, "associate, 200 facts", part=1),
         ),
     ),
     "copying": (
@@ -78,7 +81,6 @@ FINDINGS: dict[str, tuple[str, tuple[Drawn, ...]]] = {
 }
 NEW, STEERING = "ceiling", "steering"  # the first of them is not in the paper
 BEHAVIOUR, SETS = "behaviour", "sets"
-ASSOCIATION = "C3.associate_"  # its claims, by the number of facts
 DETAILED = (BEHAVIOUR, SETS)  # where the models' values for the claim that differs are written out
 PAIR = 2  # of a part with two claims the title says which one agrees
 
@@ -243,7 +245,7 @@ def _falls_from(rows: list[JudgedClaim]) -> int | None:
 
 def _more_natural(found: Difference | None, natural: Sequence[OfModel]) -> Number | None:
     """Where the interval lies above that of the claim that differs."""
-    if found is None or found.row.deciding.ours is None:
+    if found is None or found.row.claim.id != AT_MOST_FACTS or found.row.deciding.ours is None:
         return None
     ours, model = found.row.deciding.ours, found.row.deciding.shown_model
     return next((item.value for item in natural if item.model == model and 100 * item.value.low > ours.high), None)
