@@ -165,6 +165,12 @@ def test_a_cause_may_depend_on_the_side() -> None:
     stated = claim("within", 2.0, why="it is small", why_above="it is large")
     assert [stated.cause(exactly(value)) for value in (40, 60)] == ["it is small", "it is large"]
     assert replace(stated, why_above="").cause(exactly(60)) == "it is small"
+    judged = [
+        Judged(stated, model, exactly(x), Decision("differs"), "committed")
+        for model, x in (("published", 60), ("small", 40))
+    ]
+    row = JudgedClaim(stated, judged)
+    assert (row.reasons, row.reason_of_others) == (["It is large"], "it is small")
 
 
 def test_a_check_of_our_own_has_no_published_number() -> None:

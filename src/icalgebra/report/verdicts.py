@@ -67,10 +67,9 @@ class JudgedClaim:
 
     @property
     def reason_of_others(self) -> str:
-        """The cause of a difference that only models show which do not decide the verdict."""
-        return (
-            "" if self.deciding.needs_reason else next((why for item in self.others if (why := self.cause(item))), "")
-        )
+        """Why models differ that do not decide the verdict, where the deciding one has not the same reason."""
+        causes = [self.cause(item) for item in self.others]
+        return next((why for why in causes if why and why != self.cause(self.deciding)), "")
 
     def cause(self, item: Judged) -> str:
         return self.claim.cause(item.ours) if item.needs_reason and item.ours else ""
