@@ -4,11 +4,13 @@ experiments/<name>/claims.toml holds the claims of one experiment. A row groups 
 claim is one number.
 
     published   what the paper states: a number, or its words where it gives none
-    value       key of the value in the experiment's result (shares are stored as fractions; unit "%" multiplies)
+    value       key of the value in the experiment's result (stored as a fraction where unit is "%" or "points")
     within      met from published − tolerance to published + tolerance
     at_least    met from the threshold on (at_most: up to it)
     holds       a predicate: the experiment stores 1 or 0
     why         a sentence on the cause, shown where ours differs
+    why_above   the same where ours lies above the rule, if the cause is another one there
+    unfinished  a run that was stopped early may differ for that reason alone
     note        what to keep in mind whatever the verdict
     late        the rule was written or changed when a related number was known
     changed     date and reason of the last change of the rule
@@ -20,8 +22,8 @@ The verdicts, with what decides them beside the rule (verdicts.py has the order 
     stronger here    it lies wholly beyond the rule on the side that `better` names ("higher" or "lower")
     differs          it lies wholly outside
     undecided        it lies across the rule's edge: the value does not meet the rule or the interval is wider than
-                     ± `resolution`; it does not clear `control` (a number, or the key of a value: chance, a random
-                     direction); or n is below `sample`
+                     ± `resolution`; it does not clear `control` (a number, or the key of a value, which `control_is`
+                     names in words); or there are fewer training runs, n, than `sample`
     not comparable   `not_comparable` says why, where `comparable_if` (values that must reach a level) does not hold, or
                      in any case where there is no such condition; or the claim's `setting` is not the one that fits:
                      claims that share `exclusive` state one published number under settings that exclude each other
@@ -56,12 +58,14 @@ VERDICTS: tuple[Verdict, ...] = (
 )  # fmt: skip
 RULES = ("within", "at_least", "at_most", "holds")
 NUMBER = (int, float)
+IN_HUNDREDTHS = ("%", "points")  # stored as fractions; differences between shares are points
 TEXT_OF_ROW = dict.fromkeys(("id", "family", "place", "text"), str)
 # What a row states holds for its claims, unless they state it themselves.
 TYPES_OF_ROW: dict[str, Any] = {
-    **dict.fromkeys(("why", "changed", "better", "exclusive", "setting", "not_comparable"), str),
-    "late": bool, "check": bool, "resolution": NUMBER, "control": (str, *NUMBER), "sample": int, "requires": dict,
-    "comparable_if": list,
+    **dict.fromkeys(("why", "why_above", "changed", "better", "control_is"), str),
+    **dict.fromkeys(("exclusive", "setting", "not_comparable"), str),
+    "late": bool, "check": bool, "unfinished": bool, "resolution": NUMBER, "control": (str, *NUMBER), "sample": int,
+    "requires": dict, "comparable_if": list,
 }  # fmt: skip
 TYPES_OF_CLAIM: dict[str, Any] = {
     **dict.fromkeys(("id", "text", "value", "unit", "note"), str), "published": (str, *NUMBER),
@@ -98,6 +102,8 @@ class Claim:
     threshold: float
     unit: str = ""
     why: str = ""
+    why_above: str = ""
+    unfinished: bool = False
     note: str = ""
     late: bool = False
     changed: str = ""
@@ -105,6 +111,7 @@ class Claim:
     better: str = ""
     resolution: float = 0.0
     control: float | str = ""
+    control_is: str = ""
     sample: int = 1
     exclusive: str = ""
     setting: str = ""
@@ -132,7 +139,7 @@ class Claim:
         return self.in_unit(result.values.get(self.value))
 
     def in_unit(self, estimate: Estimate | None) -> Estimate | None:
-        return estimate.scaled(100.0) if estimate and self.unit == "%" else estimate
+        return estimate.scaled(100.0) if estimate and self.unit in IN_HUNDREDTHS else estimate
 
     @property
     def meets(self) -> tuple[float, float]:
@@ -141,23 +148,31 @@ class Claim:
             return self.number - self.threshold, self.number + self.threshold
         return (float("-inf"), self.threshold) if self.rule == "at_most" else (self.threshold, float("inf"))
 
+    def cause(self, ours: Estimate) -> str:
+        """Why ours differs, where that is known."""
+        return self.why_above if self.why_above and ours.value > self.meets[1] else self.why
+
     @property
     def bare_rule(self) -> str:
+        level = f"{self.threshold:g}" + (f" {self.unit}" if self.unit in IN_HUNDREDTHS else "")
         return {
-            "within": f"within ± {self.threshold:g} of it",
-            "at_least": f"{self.threshold:g} or more",
-            "at_most": f"{self.threshold:g} or less",
+            "within": f"within ± {self.amount(self.threshold)} of it",
+            "at_least": f"{level} or more",
+            "at_most": f"{level} or less",
             "holds": "it holds",
         }[self.rule]
 
+    def amount(self, much: float) -> str:
+        """A difference in words: percentages differ by points."""
+        return f"{much:g}" + (" points" if self.unit in IN_HUNDREDTHS else "")
+
     @property
     def rule_text(self) -> str:
-        control = f"; clear of {self.control if isinstance(self.control, str) else f'{self.control:g}'}"
         return (
             self.bare_rule
             + (f"; {self.better} counts as stronger" if self.better else "")
-            + (control if self.control != "" else "")
-            + (f"; n of {self.sample} or more" if self.sample > 1 else "")
+            + (f"; clear of {self.control_is}" if self.control_is else "")
+            + (f"; {self.sample} training runs or more" if self.sample > 1 else "")
         )
 
 
@@ -209,6 +224,8 @@ def _check_rule(name: str, rule: str, fields: dict[str, Any]) -> None:
         raise ValueError(f"{name}: better must be 'higher' or 'lower', not {fields['better']!r}")
     if ("exclusive" in fields) != ("setting" in fields):
         raise ValueError(f"{name}: exclusive and setting go together")
+    if ("control" in fields) != ("control_is" in fields):
+        raise ValueError(f"{name}: control and control_is, its name in words, go together")
     if "comparable_if" in fields and "not_comparable" not in fields:
         raise ValueError(f"{name}: comparable_if needs not_comparable, the reason shown where it does not hold")
     if "changed" in fields and not re.match(r"\d{4}-\d\d-\d\d: \w", fields["changed"]):

@@ -44,10 +44,10 @@ def decide(claim: Claim, result: Result | None, fitting: dict[str, str] | None =
     if claim.not_comparable and (unmet or not claim.comparable_if):
         return Decision("not comparable", claim.not_comparable)
     if ours.n < claim.sample:
-        return Decision("undecided", f"the sample is {ours.n}, and fewer than {claim.sample} cannot tell")
+        return Decision("undecided", f"it rests on {ours.n} training runs; {claim.sample} or more could tell")
     found = by_rule(claim, ours)
     if found.verdict in AGREES and not _clear_of_control(claim, ours, result):
-        return Decision("undecided", f"it is not clear of the control ({claim.control})")
+        return Decision("undecided", f"it is too close to {claim.control_is}")
     return found
 
 
@@ -60,13 +60,13 @@ def by_rule(claim: Claim, ours: Estimate) -> Decision:
         return Decision("stronger here" if 0 not in (low, high) else "reproduced")
     if low == high:
         return Decision("differs")
-    if value not in fine:
-        return Decision("undecided", "the interval meets the rule only because it is wide")
-    if (ours.high - ours.low) / 2 > claim.resolution:
-        return Decision(
-            "undecided", f"the sample is too small: an interval of ± {claim.resolution:g} or less could tell"
-        )
-    return Decision("reproduced")
+    narrow = (ours.high - ours.low) / 2 <= claim.resolution
+    if value in fine and narrow:
+        return Decision("reproduced")
+    if narrow:
+        return Decision("undecided", "the interval lies across the limit")
+    told = claim.amount(claim.resolution)
+    return Decision("undecided", f"the sample is too small: an interval of ± {told} or less could tell")
 
 
 def _side(claim: Claim, x: float) -> int:

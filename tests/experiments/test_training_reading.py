@@ -33,7 +33,7 @@ def test_what_is_quoted_is_what_was_measured() -> None:
     assert (found.steps, found.seconds, found.n_final) == (8000, "177", 3000)
     assert found.rise is not None
     assert found.rise.share.estimate == SMALL.values["rise_share_from_plateau"]
-    assert found.published_final == "at least 99"
+    assert found.published_final == "at least 99\N{NO-BREAK SPACE}%"
     assert found.reserved is not None
     assert found.reserved.as_identity.value == SMALL.curves["holdout_reserved_identity"].y[-1]
     assert found.reserved.unshuffled.value == SMALL.curves["holdout_unshuffled"].y[-1]

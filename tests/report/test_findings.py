@@ -16,6 +16,7 @@ from helpers import ROOT
 from icalgebra.experiments import claim
 from icalgebra.experiments.shared import released
 from icalgebra.experiments.shared.readings import Number
+from icalgebra.language.world import World
 from icalgebra.report.evidence import Evidence
 from icalgebra.report.findings import Findings, read_findings
 from icalgebra.report.page import read_methods, template_environment
@@ -92,9 +93,12 @@ def ceiling(**changes: float) -> Result:
 
 
 def test_the_ceiling_is_quoted(read: Read) -> None:
-    found = read(ceiling(), result("model_coverage", "small", COVERAGE)).ceiling
+    shares = {"p7__holdout__published_model_share": 0.9, "p5_d2__holdout__published_model_share": 0.89}
+    findings = read(ceiling(**shares), result("model_coverage", "small", COVERAGE))
+    found = findings.ceiling
     assert found is not None
-    assert (found.auc.value, found.published_share.value) == (0.97, claim("C2m.over_ceiling").number)
+    assert (found.auc.value, found.published.value) == (0.97, claim("C2m.model").number)
+    assert "90.0 % of this ceiling, or 89.0 % of the one" in words(findings)
     assert [(item.model, item.value.value) for item in found.shares] == [("small", 0.93)]
 
 
@@ -170,6 +174,15 @@ def test_two_runs_do_not_show_how_runs_differ(read: Read) -> None:
     assert read(copying_run("a-seed0", 0.1), copying_run("a-seed1", 0.9)).copying is None
 
 
+@pytest.mark.parametrize("accuracy, said", [(0.96, True), (0.95, False)])
+def test_all_are_said_to_copy_only_where_all_do(read: Read, accuracy: float, said: bool) -> None:
+    effects = {"x-seed0": 0.6, "x-seed1": 0.1, "y": 0.7}
+    runs = [result("heads", model, {"role.copy": x, "plain.copy": accuracy}) for model, x in effects.items()]
+    found = words(read(*runs))
+    assert "0.10 to 0.70 in 3 runs of 2 recipes" in found
+    assert ("below .2 in 1, although all of them copy" in found) == said
+
+
 def identity(model: str, steered: float, separates: float = 0.95, twice: float | None = None) -> Result:
     """Random directions give a query variable in a tenth of the queries."""
     values = {
@@ -197,9 +210,25 @@ def test_steering_must_exceed_random_directions(read: Read, once: float, twice: 
     found = read(identity("small", once, twice=twice)).identity
     assert found is not None
     assert [model.steers for model in found.models] == [steers]
-    assert not found.models[0].at_papers_length  # not measured
+    assert found.models[0].guessed is None  # without a world nobody knows of how many variables
+    assert found.all_weaker
     assert found.all_twice == (twice is not None)
     assert found.published_steered.value == claim("I3.plus").number
+
+
+@pytest.mark.parametrize("once, twice, weaker", [(0.5, 0.5, True), (0.99, 0.5, False), (0.5, 0.99, False)])
+def test_steering_is_weaker_only_where_every_move_is(read: Read, once: float, twice: float, weaker: bool) -> None:
+    found = read(identity("small", 0.5), identity("fast", once, twice=twice))
+    assert found.identity is not None
+    assert found.identity.all_weaker == weaker
+    assert ("is weaker than published" in words(found)) == weaker
+
+
+def test_a_guess_is_one_of_two_variables_of_all(read: Read) -> None:
+    found = read(replace(identity("small", 0.5), config={"world": World().to_dict()})).identity
+    assert found is not None
+    assert found.models[0].guessed is not None
+    assert found.models[0].guessed.value == 100 * 2 / 16
 
 
 @pytest.mark.parametrize("accuracy, separate", [(0.92, True), (0.905, False)])
@@ -265,8 +294,8 @@ def test_models_differ_in_the_token_that_they_read(read: Read, answer: float, di
     assert found.token_read is not None
     assert found.token_read.differ == differ
     assert ("differs between models" in words(found)) == differ
-    assert "in small (80.0" in words(found)
-    assert "rerun (" in words(found)
+    assert ("on the answer in the paper and in rerun (60.0" in words(found)) == differ
+    assert "on the comma after the fact in small (80.0" in words(found)
 
 
 def dynamics(peak: float, dip: float, in_order: float = 1.0) -> Result:
@@ -290,6 +319,16 @@ def test_identity_comes_near_half_and_falls(read: Read, peak: float, dip: float,
     assert [(skill.name, skill.n_runs) for skill in found.rare] == [("associate", 1)]
 
 
+@pytest.mark.parametrize(
+    "order, said", [([1, 1], "also without associate, which emerged in 1 of them"), ([0, 0], "; associate emerged")]
+)
+def test_the_order_without_a_rare_skill_is_one_of_its_own(read: Read, order: list[int], said: str) -> None:
+    later = {"cancel": order, "associate": [-1]}
+    pairs = [{"earlier": "copy", "later": skill, "runs": found} for skill, found in later.items()]
+    found = dynamics(0.5, 0.2)
+    assert said in words(read(replace(found, details={**found.details, "pairs": pairs})))
+
+
 @pytest.mark.parametrize("in_order", [1.0, 0.0])
 def test_the_order_is_called_as_it_was_judged(read: Read, in_order: float) -> None:
     found = read(dynamics(0.5, 0.2, in_order))
@@ -300,12 +339,13 @@ def test_the_order_is_called_as_it_was_judged(read: Read, in_order: float) -> No
 
 @pytest.mark.parametrize("accuracy, wide_steps, learn, longer", [(0.52, 3599, True, True), (0.505, 3600, False, False)])
 def test_narrow_models(read: Read, accuracy: float, wide_steps: int, learn: bool, longer: bool) -> None:
-    steps = {128: 3600, 256: 3700, 512: 9000, 1024: 1200, 2048: wide_steps}
+    steps = {128: 3600, 256: 3700, 512: 2400, 1024: 1200, 2048: wide_steps}
     details = {"settings": [{"d_model": width, "steps": [count]} for width, count in steps.items()]}
     values = {"d128.holdout": accuracy, "d256.holdout": 0.9}
     found = read(result("architecture", "architecture", values, details=details)).narrow_models
     assert found is not None
     assert (found.learn, found.had_more_steps) == (learn, longer)
+    assert (found.steps.least.value, found.steps_of_wider.most.value) == (3600, wide_steps)  # type: ignore[union-attr]
     assert [(item.d_model, item.published.value, item.accuracy.value) for item in found.widths] == [
         (128, claim("S1.d128").number, accuracy),
         (256, claim("S1.d256").number, 0.9),

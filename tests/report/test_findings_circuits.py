@@ -34,7 +34,7 @@ def test_one_head_copies(tmp_path: Path, share: float, other: float, one: bool) 
 @pytest.mark.parametrize(
     "cancel, identity, component, said",
     [
-        (0.26, 0.26, "mlp 3", "In small the component that either needs most is needed by both."),
+        (0.26, 0.26, "mlp 3", "In small each of head 3.7 and the MLP of layer 3 is needed by both."),
         (0.26, 0.24, "mlp 3", "In small they depend most on different ones."),
         (0.24, 0.26, "mlp 3", "In small they depend most on different ones."),
         (0.24, 0.24, "3.7", ""),  # the same one, which neither needs much
@@ -48,6 +48,16 @@ def test_a_shared_demotion_is_needed_both_ways(
     found = words(findings(tmp_path, result("shared_parts", "small", values, details=details)))
     assert said in found
     assert ("In small" in found) == bool(said)
+
+
+@pytest.mark.parametrize("logits, said", [(-0.09, True), (-0.11, False)])
+def test_a_component_that_demotes_nothing_is_called_so(tmp_path: Path, logits: float, said: bool) -> None:
+    values = {"demotion.identity.lost.cancel": 0.5, "demotion.cancel.lost.identity": 0.5}
+    values |= {"demotion.identity.demotes": -0.01, "demotion.cancel.demotes": logits}
+    details = {"chosen": {"identity": "1.2", "cancel": "1.2"}}
+    found = words(findings(tmp_path, result("shared_parts", "small", values, details=details)))
+    assert "In small head 1.2 is needed by both" in found
+    assert ("but demotes nothing itself" in found) == said
 
 
 @pytest.mark.parametrize(
@@ -64,7 +74,7 @@ def test_a_fall_by_the_law_of_the_evaluation(
 ) -> None:
     values = {"C3.holdout.fall": ours, "C3.holdout_reserved_identity.fall": reserved}
     found = words(findings(tmp_path, result("released_evaluation", "small", values)))
-    assert ("Only then does the accuracy on C3 fall at long contexts in small." in found) == only
+    assert ("This makes accuracy on C3 fall at long contexts in small." in found) == only
     assert ("In small it falls without this, too." in found) == anyway
 
 

@@ -17,6 +17,7 @@ from icalgebra.claims import Verdict
 from icalgebra.experiments import load_claims
 from icalgebra.experiments.shared.readings import Number
 from icalgebra.plotting import MODEL_COLOURS, model_colours
+from icalgebra.report.findings_behaviour import OfModel
 from icalgebra.report.highlights import FINDINGS, MARGIN, WIDTH, Highlight, read_highlights, read_key
 from icalgebra.report.page import build_report, number_figures
 from icalgebra.report.store import Judged
@@ -63,6 +64,7 @@ def test_a_part_of_two_claims_says_which_one_agrees(best: Verdict, second: Verdi
 def direction(model: str, steers: str, once: float = 10.0, twice: float | None = None) -> Any:
     """Shares in per cent, as the claim states them."""
     moves = [value if value is None else steered(value / 100) for value in (once, twice)]
+    moves[0].works = steers == "at one"
     return SimpleNamespace(model=model, steers=steers, once=moves[0], twice=moves[1])
 
 
@@ -93,15 +95,56 @@ def test_a_direction_that_does_not_steer_as_published_is_weaker(
     found = steering(direction("rerun", steers, once, twice), direction("small", "at one", 90.0))
     assert (found.says, found.overall) == ([says], "no")
     assert found.steering is not None
-    assert [item.model for item in found.steering.works_in] == ["small"]
+    assert [item.model for item in found.steering.moves] == ["rerun", "small"]
     assert steering(direction("rerun", steers), verdict="reproduced").says == ["yes"]
     assert highlight("copying", SimpleNamespace(models=[direction("rerun", steers)])).steering is None
+
+
+def test_only_a_move_by_the_papers_length_is_drawn_beside_its_number() -> None:
+    """And what cannot be compared decides no title."""
+    rows = {claim.replace(".", "_"): judged(claim) for claim in DRAWN if claim.startswith("I3")}
+    found = highlight("steering", **{**rows, "I3_plus": judged("I3.plus", "not comparable", published=18.3)})
+    assert found.says == ["yes"]
+    assert (found.picture.count('class="published"'), found.picture.count("→")) == (1, 1)
+    assert "99.2 → 18.3" in found.picture
+
+
+@pytest.mark.parametrize(
+    "lower, start", [((75, 100, 150, 200), 75), ((25, 150, 200), 150), ((75, 100), None), ((), None)]
+)
+def test_where_association_falls_below_the_published_accuracy(lower: tuple[int, ...], start: int | None) -> None:
+    """From there on at every number of facts; elsewhere it may lie above, which is a difference too."""
+    rows = [judged(claim) for claim in DRAWN]
+    for item in load_claims():
+        if item.id.startswith("C3.associate_"):
+            below = int(item.id.removeprefix("C3.associate_")) in lower
+            value = item.number - 20 if below else item.number + 20
+            verdicts = [Judged(item, "published", Estimate(value, value - 1, value + 1, 9), Decision("differs"), "")]
+            rows = [row for row in rows if row.claim.id != item.id] + [JudgedClaim(item, verdicts)]
+    (found,) = [item for item in read_highlights(rows, None) if item.name == "behaviour"]
+    assert found.falls_from == start
+    assert found.says[-1] == ("from" if start else "no")
+
+
+@pytest.mark.parametrize("low, more", [(0.51, True), (0.5, False)])
+def test_natural_facts_are_named_where_the_model_answers_more_of_them(low: float, more: bool) -> None:
+    rows = {claim: judged(claim) for claim in DRAWN}
+    rows["C3.associate_200"] = judged("C3.associate_200", "differs", published=49.99)
+    natural = [OfModel("rerun", Number(Estimate(0.6, low, 0.7, 9)))]
+    (found,) = [item for item in read_highlights(list(rows.values()), None, natural) if item.name == "behaviour"]
+    assert bool(found.natural) == more
+    rows["C3.copy_50"] = judged("C3.copy_50", "differs", published=1.0)  # the first that differs is another one
+    (found,) = [item for item in read_highlights(list(rows.values()), None, natural) if item.name == "behaviour"]
+    assert not found.natural
 
 
 @pytest.mark.parametrize("value, just", [(98.1, "under"), (97.9, "")])
 def test_a_near_miss_is_called_one_within_the_resolution_of_its_rule(value: float, just: str) -> None:
     assert (CLAIMS["L3.without_identity"].threshold, CLAIMS["L3.without_identity"].resolution) == (99.0, 1.0)
-    found = highlight("sets", a=judged("L3.without_identity", "differs", published=value, small=82.6)).difference
+    sets = highlight("sets", a=judged("L3.without_identity", "differs", published=value, small=82.6))
+    assert sets.says[-1] == ("nearly" if just else "first only")
+    assert "≥ 99 → " in sets.picture
+    found = sets.difference
     assert found is not None
     assert (found.just, found.others) == (just, "<code>small</code> 82.6\N{NO-BREAK SPACE}%")
     assert highlight("sets").difference is None
@@ -194,7 +237,9 @@ def test_the_limits_are_those_of_the_run(tmp_path: Path, undrawn: None) -> None:
         assert found
         return " ".join(re.sub("<[^>]*>", "", found[1]).split())
 
-    assert "seed 7, bf16, stopped after 9 000 of 200 001 steps at 87.6 % hold-out accuracy; paper: 99 %" in limits(9000)
+    early = limits(9000)
+    assert "seed 7, bf16, stopped after 9 000 of 200 001 steps at 87.6 % hold-out accuracy; paper: 99 %" in early
+    assert "30 000 to 75 000 steps by its text, 22 000 in Figure 2b" in early
     assert "stopped" not in limits(200_001)
 
 

@@ -17,7 +17,7 @@ from scipy.stats import fisher_exact as reference
 from scipy.stats import t
 
 from helpers import ROOT
-from icalgebra.claims import VERDICTS
+from icalgebra.claims import IN_HUNDREDTHS, VERDICTS
 from icalgebra.experiments import EXPERIMENTS, claim, load_claims
 from icalgebra.experiments.shared.readings import written
 from icalgebra.language.world import World
@@ -300,7 +300,7 @@ def test_every_cell_holds_the_number_of_its_file(committed: Universality, store:
 
 def number_in_file(found: Row, model: str) -> float:
     plain = json.loads((RESULTS / "full" / model / f"{found.claim.experiment}.json").read_text())
-    return plain["values"][found.claim.value]["value"] * (100 if found.claim.unit == "%" else 1)
+    return plain["values"][found.claim.value]["value"] * (100 if found.claim.unit in IN_HUNDREDTHS else 1)
 
 
 def test_every_word_is_counted_once(committed: Universality) -> None:

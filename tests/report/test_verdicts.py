@@ -65,6 +65,19 @@ def test_the_rule_and_the_interval(rule: str, threshold: float, better: str, int
     assert decide(claim(rule, threshold, better=better), result(*interval)).verdict == verdict
 
 
+@pytest.mark.parametrize(
+    "interval, told",
+    [
+        ((51.9, 52.1, 52.3), "the interval lies across the limit"),
+        ((45.0, 53.0, 61.0), "the sample is too small: an interval of ± 2 points or less could tell"),
+        ((47.0, 51.5, 56.0), "the sample is too small: an interval of ± 2 points or less could tell"),
+    ],
+)
+def test_a_narrow_interval_is_not_called_wide(interval: Any, told: str) -> None:
+    values = result(*(x / 100 for x in interval))
+    assert decide(claim("within", 2.0, unit="%"), values) == Decision("undecided", told)
+
+
 def test_what_was_not_measured_says_so() -> None:
     assert claim("within", 1.0).measure(None) is None
     assert decide(claim("within", 1.0), None) == Decision("not measured")
@@ -90,7 +103,9 @@ def test_a_value_must_be_clear_of_its_control(rule: str, interval: Any, control:
     threshold = {"at_least": 97.0, "at_most": 10.0}[rule]
     measured = result(*interval, chance=exactly(control))
     for stated in (control, "chance"):
-        assert decide(claim(rule, threshold, control=stated), measured).verdict == verdict
+        found = decide(claim(rule, threshold, control=stated, control_is="a guess"), measured)
+        assert found.verdict == verdict
+        assert found.because == ("it is too close to a guess" if verdict == "undecided" else "")
 
 
 @pytest.mark.parametrize("level, verdict", [(0.9, "reproduced"), (0.89, "not comparable")])
@@ -131,6 +146,47 @@ def test_a_claim_counts_once_by_the_preferred_model_that_can_be_compared() -> No
     assert counts == {**dict.fromkeys(VERDICTS, 0), "differs": 1, "undecided": 1, "stronger here": 1}
 
 
+@pytest.mark.parametrize(
+    "verdict, unfinished, stopped, n",
+    [
+        ("differs", True, ["rerun"], 1),
+        ("differs", False, ["rerun"], 0),
+        ("differs", True, ["small"], 0),
+        ("reproduced", True, ["rerun"], 0),
+    ],
+)
+def test_what_may_come_of_an_early_stop_is_counted(verdict: str, unfinished: bool, stopped: list[str], n: int) -> None:
+    row = judged_by(("published", verdict))
+    row = JudgedClaim(replace(row.claim, unfinished=unfinished), row.verdicts)
+    assert sum(item.stopped for item in count_classes([row], stopped)) == n
+
+
+def test_a_cause_may_depend_on_the_side() -> None:
+    stated = claim("within", 2.0, why="it is small", why_above="it is large")
+    assert [stated.cause(exactly(value)) for value in (40, 60)] == ["it is small", "it is large"]
+    assert replace(stated, why_above="").cause(exactly(60)) == "it is small"
+    judged = [
+        Judged(stated, model, exactly(x), Decision("differs"), "committed")
+        for model, x in (("published", 60), ("small", 40))
+    ]
+    row = JudgedClaim(stated, judged)
+    assert (row.reasons, row.reason_of_others) == (["It is large"], "it is small")
+
+
+def test_a_check_of_our_own_has_no_published_number() -> None:
+    check, papers = (judged_by(("data", "reproduced"), check=own) for own in (True, False))
+    assert (check.published, check.earlier) == ("–", "an earlier program of ours gave 50.0")
+    assert (papers.published, papers.earlier) == ("50.0", "")
+    assert "Published" not in check.told
+
+
+def test_a_yes_has_no_interval() -> None:
+    wide, yes = Estimate(50.0, 49.0, 51.0, 9), Estimate(1.0, 0.9, 1.0, 9)
+    found = [(claim("within", 2.0), wide), (claim("within", 2.0), exactly(50)), (claim("holds", 0.5), yes)]
+    judged = [Judged(stated, "small", ours, Decision("reproduced"), "committed") for stated, ours in found]
+    assert [item.has_interval for item in judged] == [True, False, False]
+
+
 ROW = """[[row]]
 id = "X"
 family = "f"
@@ -154,6 +210,7 @@ claims = [{{ id = "y", text = "t", value = "v", {claim} }}]
         ("", "published = 1, within = 1, better = 'up'", "better must be 'higher' or 'lower', not 'up'"),
         ("", "published = 'one', at_least = 1", "needs a resolution"),
         ("", "published = 1, within = 1, setting = 's'", "exclusive and setting go together"),
+        ("", "published = 1, within = 1, control = 'c'", "control and control_is"),
         ("", "published = 1, within = 1, comparable_if = [{ value = 'v' }]", "comparable_if needs not_comparable"),
         ("", "published = 1, within = 1, changed = 'yesterday'", "changed must be a date and a reason"),
     ],

@@ -16,6 +16,7 @@ from icalgebra.errors import unknown
 from icalgebra.experiments import EXPERIMENTS, experiment
 from icalgebra.experiments.running import run_experiment
 from icalgebra.experiments.shared.loaded_model import load_with_config
+from icalgebra.experiments.shared.readings import published_text
 from icalgebra.language.world import is_papers_world
 from icalgebra.results import Result
 from icalgebra.train.distributed import choose_device
@@ -86,7 +87,7 @@ def _beside_published(result: Result) -> Table:
             table.add_row(
                 claim.id,
                 claim.text,
-                f"{claim.published} {claim.unit}",
+                published_text(claim),
                 f"{ours.value:.2f}",
                 interval,
                 decide(claim, result).verdict if judged else "not judged",

@@ -10,7 +10,7 @@ from markupsafe import Markup, escape
 
 from icalgebra.errors import InputError
 from icalgebra.experiments.shared.readings import NotMeasuredError, Number, Values
-from icalgebra.report.store import Store
+from icalgebra.report.store import SEED, Store
 from icalgebra.results import display_name
 from icalgebra.statistics import Estimate
 
@@ -75,3 +75,7 @@ class Evidence:
         """These values for every training run that has them, including runs without a section of their own."""
         found = [self.of(experiment, model).result.values for model in self._store.models(experiment)]
         return [[values[name] for name in names] for values in found if all(name in values for name in names)]
+
+    def n_recipes(self, experiment: str) -> int:
+        """Of all its training runs; those of one recipe differ in the seed alone."""
+        return len({model.partition(SEED)[0] for model in self._store.models(experiment)})

@@ -24,12 +24,19 @@ class OfModel:
     value: Number
 
 
+def read_natural_association(evidence: Evidence) -> list[OfModel]:
+    """Where association alone gives the answer too, but among natural facts, not a few that are repeated."""
+    return evidence.each("distributions", lambda model, found: OfModel(model, found.number("associate_embedded.k200")))
+
+
 @dataclass(frozen=True)
 class Ceiling:
     """The best possible hold-out accuracy, and how close models come to it."""
 
     auc: Number
-    published_share: Stated  # the published model's AUC over the ceiling's, as its claim quotes it
+    published: Stated  # the AUC of the paper's model
+    published_here: Shown  # over this ceiling
+    published_fitting: Shown  # over the ceiling of the setting that the published numbers fit
     shares: list[OfModel]
 
 
@@ -39,7 +46,9 @@ def read_ceiling(evidence: Evidence) -> Ceiling | None:
     values = evidence.of("ceiling")
     return Ceiling(
         auc=values.number("p7.holdout.ceiling"),
-        published_share=stated("C2m.over_ceiling"),
+        published=stated("C2m.model"),
+        published_here=values.optional("p7.holdout.published_model_share"),
+        published_fitting=values.optional("p5_d2.holdout.published_model_share"),
         shares=evidence.each(
             "model_coverage", lambda model, found: OfModel(model, found.number("holdout.over_ceiling"))
         ),
@@ -148,6 +157,10 @@ class Semigroups:
     @property
     def of_largest(self) -> list[LargeGroups]:
         return [item.largest for item in self.models if item.largest]
+
+    @property
+    def largest_order(self) -> str:
+        return self.of_largest[0].orders
 
     @property
     def largest(self) -> Span:

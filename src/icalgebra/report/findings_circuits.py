@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from markupsafe import Markup
-
-from icalgebra.experiments.shared.readings import Number, Shown, Values, component_name, listed
-from icalgebra.report.evidence import Evidence, named
+from icalgebra.experiments.shared.readings import Number, Shown, Values, component_name
+from icalgebra.report.evidence import Evidence
 
 LEADS, SHARED = 0.9, 0.08  # K4: the copying head's share of the effect, and the most that another may have
 EXCHANGED = 0.9  # interchange accuracy above which a set is said to be exchanged
 NEEDED = 0.25  # accuracy lost: a mechanism needs the component
+DEMOTES = 0.1  # logits that a component takes from what is ruled out: with less it demotes nothing itself
 
 
 @dataclass(frozen=True)
@@ -65,6 +64,8 @@ class Demotion:
     cancel: str
     identity_costs_cancel: Number
     cancel_costs_identity: Number
+    identity_logits: Shown  # what its component adds to the logit of the identity
+    cancel_logits: Shown
 
     @property
     def shared(self) -> bool:
@@ -74,18 +75,27 @@ class Demotion:
     def same(self) -> bool:
         return self.identity == self.cancel
 
+    @property
+    def components(self) -> str:
+        return self.identity if self.same else f"each of {self.identity} and {self.cancel}"
+
+    @property
+    def demotes_nothing(self) -> bool:
+        logits = [item for item in (self.identity_logits, self.cancel_logits) if isinstance(item, Number)]
+        return bool(logits) and min(item.value for item in logits) > -DEMOTES
+
 
 @dataclass(frozen=True)
 class SharedDemotion:
     models: list[Demotion]
 
     @property
-    def shared_in(self) -> Markup:
-        return listed([named(item.model) for item in self.models if item.shared])
+    def shared(self) -> list[Demotion]:
+        return [item for item in self.models if item.shared]
 
     @property
-    def apart_in(self) -> Markup:
-        return listed([named(item.model) for item in self.models if not item.shared and not item.same])
+    def apart(self) -> list[Demotion]:
+        return [item for item in self.models if not item.shared and not item.same]
 
 
 def read_demotion(evidence: Evidence) -> SharedDemotion | None:
@@ -100,4 +110,6 @@ def _demotion(model: str, values: Values) -> Demotion:
         cancel=component_name(values.detail("chosen", "cancel")),
         identity_costs_cancel=values.number("demotion.identity.lost.cancel", "points"),
         cancel_costs_identity=values.number("demotion.cancel.lost.identity", "points"),
+        identity_logits=values.optional("demotion.identity.demotes", ""),
+        cancel_logits=values.optional("demotion.cancel.demotes", ""),
     )

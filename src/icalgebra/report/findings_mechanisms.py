@@ -8,15 +8,17 @@ from typing import Literal
 
 from markupsafe import Markup
 
-from icalgebra.experiments.shared.readings import Number, Shown, Stated, Values, listed, stated
+from icalgebra.experiments.shared.readings import Number, Stated, Values, listed, stated
 from icalgebra.report.evidence import Evidence, Span, named, span
 from icalgebra.report.findings_circuits import Elsewhere, OneHead, read_copying_heads, read_elsewhere
 from icalgebra.statistics import Estimate
 
 NO_COPYING_HEAD = 0.2  # a head with a smaller indirect effect is not called a copying head
+COPIES = 0.95  # accuracy where the fact is in the context, from which a model is said to copy
 SEVERAL_RUNS = 3  # fewer do not show how much runs differ
 SEPARATES = 0.9  # balanced accuracy above which a direction is said to separate identity queries
 EXCHANGED = 0.9  # interchange accuracy above which a set is said to be exchanged, not only in part
+QUERY_VARIABLES = 2  # of all variables, those that count as hit in steering
 FURTHER = 2  # cluster distances: the second move that steering is judged by
 
 
@@ -25,8 +27,19 @@ class CopyingRuns:
     """The strongest head's effect in every training run, patched between unrelated sequences."""
 
     n: int
+    n_recipes: int
     effects: Span
-    differ: bool  # some runs have a copying head by this measure, others do not
+    n_unnamed: int  # runs without a copying head by this measure
+    differ: bool  # some runs have one, others do not
+    all_copy: bool  # all runs answer where a fact can be copied
+
+    @property
+    def several_recipes(self) -> bool:
+        return self.n_recipes > 1
+
+    @property
+    def least_named(self) -> Stated:
+        return Stated(NO_COPYING_HEAD)
 
 
 @dataclass(frozen=True)
@@ -54,8 +67,14 @@ def _copying_runs(evidence: Evidence) -> CopyingRuns | None:
     if len(effects) < SEVERAL_RUNS:
         return None
     n_unnamed = sum(effect < NO_COPYING_HEAD for effect in effects)
+    accuracies = [accuracy.value for (accuracy,) in evidence.over_runs("heads", "plain.copy")]
     return CopyingRuns(
-        len(effects), Span(f"{min(effects):.2f}", f"{max(effects):.2f}"), differ=0 < n_unnamed < len(effects)
+        len(effects),
+        evidence.n_recipes("heads"),
+        Span(f"{min(effects):.2f}", f"{max(effects):.2f}"),
+        n_unnamed,
+        differ=0 < n_unnamed < len(effects),
+        all_copy=len(accuracies) == len(effects) and min(accuracies) > COPIES,
     )
 
 
@@ -82,7 +101,7 @@ class IdentityDirection:
     separates: Number  # balanced accuracy of a threshold on it
     once: Steered  # by the distance between the two clusters
     twice: Steered | None
-    at_papers_length: Shown  # a query variable is answered, after a move by the paper's raw length
+    guessed: Stated | None  # how often a guess among all variables is one of the query's
 
     @property
     def steers(self) -> Steers:
@@ -94,6 +113,12 @@ class Identity:
     models: list[IdentityDirection]
     all_separate: bool
     published_steered: Stated
+
+    @property
+    def all_weaker(self) -> bool:
+        """By both moves, in every model."""
+        moves = [move for item in self.models for move in (item.once, item.twice) if move]
+        return all(100 * move.plus.high < self.published_steered.value for move in moves)
 
     @property
     def separated(self) -> Span:
@@ -119,8 +144,14 @@ def read_identity(evidence: Evidence) -> Identity | None:
 
 def _identity_direction(model: str, values: Values) -> IdentityDirection:
     once = [values.number(f"steer_distance.{way}.query_variable") for way in ("plus", "random")]
-    at_length = values.optional("steer.plus.query_variable")
-    return IdentityDirection(model, values.number("pc1.balanced_accuracy"), Steered(*once), _twice(values), at_length)
+    separates = values.number("pc1.balanced_accuracy")
+    return IdentityDirection(model, separates, Steered(*once), _twice(values), _guessed(values))
+
+
+def _guessed(values: Values) -> Stated | None:
+    """None where the result does not say how many variables there are."""
+    world = values.config.get("world", {})
+    return Stated(100 * QUERY_VARIABLES / world["n_variables"], "%") if "n_variables" in world else None
 
 
 def _twice(values: Values) -> Steered | None:
@@ -265,6 +296,15 @@ class TokenRead:
     @property
     def differ(self) -> bool:
         return len({head.reads for head in self.copying}) > 1
+
+    @property
+    def as_published(self) -> list[CopyingHead]:
+        """Those that read the answer."""
+        return [head for head in self.copying if head.reads == "answer"]
+
+    @property
+    def of_comma(self) -> list[CopyingHead]:
+        return [head for head in self.copying if head.reads == "comma"]
 
 
 def read_token_read(evidence: Evidence) -> TokenRead | None:

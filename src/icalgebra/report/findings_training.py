@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from icalgebra.claims import published
 from icalgebra.experiments import claim
@@ -22,8 +23,12 @@ SECONDS_PER_HOUR = 3600
 class RareSkill:
     """A skill that did not emerge in every run."""
 
-    name: str
+    key: str
     n_runs: int  # in which it did
+
+    @property
+    def name(self) -> str:
+        return self.key.replace("_", " ")
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,7 @@ class SkillOrder:
     as_published: bool
     agreement: Number
     rare: list[RareSkill]
+    without_rare: bool  # the order is as published without these, too
     identity_published: Stated
     early_half: bool  # identity comes close to the published half before copying emerges
     then_falls: bool
@@ -52,7 +58,8 @@ def read_skill_order(evidence: Evidence) -> SkillOrder | None:
         n_seeds=len(values.detail("onsets")),
         as_published=bool(values.number("order_as_published").value),
         agreement=values.number("order_agreement", ""),
-        rare=_rare_skills(values.detail("onsets")),
+        rare=(rare := _rare_skills(values.detail("onsets"))),
+        without_rare=_in_order(values.result.details.get("pairs", []), {skill.key for skill in rare}),
         identity_published=stated("P1.half"),
         early_half=peak.high >= near_half,
         then_falls=peak.high >= near_half > dip.high,
@@ -61,7 +68,13 @@ def read_skill_order(evidence: Evidence) -> SkillOrder | None:
 
 def _rare_skills(runs: list[dict[str, dict[str, float | None]]]) -> list[RareSkill]:
     came = {skill: sum(run[skill]["step"] is not None for run in runs) for skill in runs[0]}
-    return [RareSkill(skill.replace("_", " "), n_runs) for skill, n_runs in came.items() if n_runs < len(runs)]
+    return [RareSkill(skill, n_runs) for skill, n_runs in came.items() if n_runs < len(runs)]
+
+
+def _in_order(pairs: list[dict[str, Any]], left_out: set[str]) -> bool:
+    """As order_as_published of the experiment: most pairs in order, none mostly reversed; without these skills."""
+    net = [sum(pair["runs"]) for pair in pairs if not left_out & {pair["earlier"], pair["later"]}]
+    return bool(net) and min(net) >= 0 and sum(total > 0 for total in net) > len(net) / 2
 
 
 @dataclass(frozen=True)
@@ -75,7 +88,9 @@ class Width:
 class NarrowModels:
     widths: list[Width]
     learn: bool  # all of them, the narrowest included
-    had_more_steps: bool  # than every model of the paper's width or wider
+    steps: Span | Stated | None
+    steps_of_wider: Span | Stated | None
+    had_more_steps: bool  # than every wider model
 
 
 def read_narrow_models(evidence: Evidence) -> NarrowModels | None:
@@ -85,13 +100,22 @@ def read_narrow_models(evidence: Evidence) -> NarrowModels | None:
     values = evidence.of("architecture", models[0])
     widths = [Width(size, stated(f"S1.d{size}"), values.number(f"d{size}.holdout")) for size in NARROW]
     settings = values.detail("settings")
-    steps = [step for found in settings if found["d_model"] in NARROW for step in found["steps"]]
-    wide = [step for found in settings if found["d_model"] >= released.SIZE[-1] for step in found["steps"]]
+    steps = sorted(step for found in settings if found["d_model"] in NARROW for step in found["steps"])
+    wider = sorted(step for found in settings if found["d_model"] > max(NARROW) for step in found["steps"])
     return NarrowModels(
         widths=widths,
         learn=all(width.accuracy.low > LEARNED for width in widths),
-        had_more_steps=bool(steps and wide) and min(steps) > max(wide),
+        steps=_from_to(steps),
+        steps_of_wider=_from_to(wider),
+        had_more_steps=bool(steps and wider) and steps[0] > wider[-1],
     )
+
+
+def _from_to(steps: list[int]) -> Span | Stated | None:
+    """One number where all are the same."""
+    if not steps:
+        return None
+    return Stated(steps[0]) if steps[0] == steps[-1] else Span(Stated(steps[0]), Stated(steps[-1]))
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from markupsafe import Markup
 
 from icalgebra.experiments.shared import released
 from icalgebra.experiments.shared.readings import Number, Stated, listed, stated
-from icalgebra.report.evidence import Span, named, span
+from icalgebra.report.evidence import named
+from icalgebra.report.findings_behaviour import OfModel
 from icalgebra.report.findings_mechanisms import Identity, IdentityDirection
 from icalgebra.report.store import PREFERRED, Judged
 from icalgebra.report.verdicts import JudgedClaim
@@ -20,18 +22,24 @@ from icalgebra.verdicts import AGREES
 WIDTH, ROW, TRACK, MARGIN = 300, 29, 23, 6
 MUCH = 0.5  # of the published share: a direction whose largest effect stays below it is much weaker
 
-# Of a part of a title: do its claims agree with the paper? Of the steering, by how much it is weaker.
-Says = Literal["yes", "in part", "no", "first only", "second only", "weaker", "much weaker"]
+# Of a part of a title: do its claims agree with the paper? Of the steering, by how much it is weaker; of accuracy, from
+# which number of facts on it is lower; "nearly": the first claim does, the second misses its rule by very little.
+Says = Literal["yes", "in part", "no", "first only", "nearly", "second only", "weaker", "much weaker", "from"]
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A claim in the picture. part: the part of the title that its verdict decides."""
+    """A claim in the picture. part: the part of the title that its verdict decides. beside: whether the published
+    number, which is of the same quantity, is drawn too."""
 
     claim: str
     label: str
     part: int = 0
+    beside: bool = True
 
+
+ASSOCIATION = "C3.associate_"  # its claims, by the number of facts
+AT_MOST_FACTS = f"{ASSOCIATION}200"
 
 # By name: the section to read on, and what is drawn. The words are in templates/first_screen.html.jinja.
 FINDINGS: dict[str, tuple[str, tuple[Drawn, ...]]] = {
@@ -39,7 +47,7 @@ FINDINGS: dict[str, tuple[str, tuple[Drawn, ...]]] = {
         "distributions",
         (
             *(Drawn(f"C3.{skill}_50", skill) for skill in ("copy", "commute", "identity", "cancel", "associate")),
-            Drawn("C3.associate_200", "associate, 200 facts", part=1),
+            Drawn(AT_MOST_FACTS, "associate, 200 facts", part=1),
         ),
     ),
     "copying": (
@@ -63,15 +71,17 @@ FINDINGS: dict[str, tuple[str, tuple[Drawn, ...]]] = {
     "steering": (
         "identity",
         (
-            Drawn("I3.plus_distance", "a query variable is answered"),
-            Drawn("I3.false_left", "with a false left identity"),
-            Drawn("I3.false_right", "with a false right identity"),
+            Drawn("I3.plus", f"by the paper's length, {released.STEERING_LENGTH}·v1"),
+            Drawn("I3.plus_distance", "by the clusters' distance", beside=False),
+            Drawn("I3.false_left", "with a false left identity", beside=False),
+            Drawn("I3.false_right", "with a false right identity", beside=False),
         ),
     ),
     "ceiling": ("model_coverage", (Drawn("C2m.over_ceiling", "accuracy over the oracle's"),)),
 }
 NEW, STEERING = "ceiling", "steering"  # the first of them is not in the paper
-DETAILED = ("behaviour", "sets")  # where the models' values for the claim that differs are written out
+BEHAVIOUR, SETS = "behaviour", "sets"
+DETAILED = (BEHAVIOUR, SETS)  # where the models' values for the claim that differs are written out
 PAIR = 2  # of a part with two claims the title says which one agrees
 
 # Of models that do not decide a verdict: the sign in the key, and the mark in the pictures around a point.
@@ -123,7 +133,8 @@ class Difference:
 
 @dataclass(frozen=True)
 class Steering:
-    """What moves along the identity direction do in the model that decides the first verdict, and in the others."""
+    """What moves along the identity direction do in the model that decides the first verdict, and in the others by
+    whose cluster distance they do more than along random directions."""
 
     direction: IdentityDirection
     models: list[IdentityDirection]
@@ -133,18 +144,9 @@ class Steering:
         return stated("I3.plus")
 
     @property
-    def length(self) -> Stated:
-        """By which the paper moves, in its own model's units."""
-        return Stated(released.STEERING_LENGTH)
-
-    @property
-    def random(self) -> Span:
-        return span([item.once.random for item in self.models if item.once.random])
-
-    @property
-    def works_in(self) -> list[IdentityDirection]:
-        """Other models in which one cluster distance is enough to do more than random directions."""
-        return [item for item in self.models if item.steers == "at one" and item is not self.direction]
+    def moves(self) -> list[IdentityDirection]:
+        others = [item for item in self.models if item.once.works and item is not self.direction]
+        return [self.direction, *others]
 
     @property
     def says(self) -> Says:
@@ -168,7 +170,9 @@ class Highlight:
     first: JudgedClaim  # the first claim that is drawn
     others: list[str]  # models in the picture that do not decide a verdict
     difference: Difference | None
+    natural: Number | None  # of the model whose accuracy differs: the higher accuracy among natural facts
     steering: Steering | None
+    falls_from: int | None  # number of facts from which on association lies below the published accuracy
 
     @property
     def is_new(self) -> bool:
@@ -204,14 +208,47 @@ class Highlight:
         return Markup(", ").join(parts)
 
 
-def read_highlights(judged: list[JudgedClaim], identity: Identity | None) -> list[Highlight]:
-    """Those of which every claim was measured. identity: how far models are steered that are not as published."""
+def read_highlights(
+    judged: list[JudgedClaim], identity: Identity | None, natural: Sequence[OfModel] = ()
+) -> list[Highlight]:
+    """Those of which every claim was measured. identity: how far models are steered that are not as published; natural:
+    their accuracy where association decides among natural facts."""
     rows = {row.claim.id: row for row in judged if row.deciding.ours is not None}
-    return [
+    found = [
         _highlight(name, section, [(item, rows[item.claim]) for item in items], identity)
         for name, (section, items) in FINDINGS.items()
         if all(item.claim in rows for item in items)
     ]
+    return [_with_facts(item, list(rows.values()), natural) if item.name == BEHAVIOUR else item for item in found]
+
+
+def _with_facts(item: Highlight, rows: list[JudgedClaim], natural: Sequence[OfModel]) -> Highlight:
+    """The highlight of accuracies, which names the number of facts from which on association is lower."""
+    *others, last = item.says
+    start = _falls_from(rows) if last == "no" else None
+    says: list[Says] = [*others, "from"] if start else item.says
+    return replace(item, says=says, falls_from=start, natural=_more_natural(item.difference, natural))
+
+
+def _falls_from(rows: list[JudgedClaim]) -> int | None:
+    """None where association at the most facts is not below the published accuracy."""
+    by_facts = {
+        int(row.claim.id.removeprefix(ASSOCIATION)): row for row in rows if row.claim.id.startswith(ASSOCIATION)
+    }
+    start = None
+    for n_facts, row in sorted(by_facts.items()):
+        assert row.deciding.ours is not None
+        below = row.verdict == "differs" and row.deciding.ours.value < row.claim.number
+        start = (start or n_facts) if below else None
+    return start
+
+
+def _more_natural(found: Difference | None, natural: Sequence[OfModel]) -> Number | None:
+    """Where the interval lies above that of the claim that differs."""
+    if found is None or found.row.claim.id != AT_MOST_FACTS or found.row.deciding.ours is None:
+        return None
+    ours, model = found.row.deciding.ours, found.row.deciding.shown_model
+    return next((item.value for item in natural if item.model == model and 100 * item.value.low > ours.high), None)
 
 
 def read_key(highlights: list[Highlight]) -> list[Key]:
@@ -224,7 +261,9 @@ def read_key(highlights: list[Highlight]) -> list[Key]:
 def _highlight(name: str, section: str, items: list[tuple[Drawn, JudgedClaim]], identity: Identity | None) -> Highlight:
     parts = sorted({item.part for item, _ in items})
     says = [_says([row for item, row in items if item.part == part]) for part in parts]
-    rows = [row for _, row in items]
+    rows, difference = [row for _, row in items], _difference(items) if name in DETAILED else None
+    if name == SETS and difference and difference.just == "under":
+        says = ["nearly" if part == "first only" else part for part in says]
     steering = _steering(rows[0], identity) if name == STEERING else None
     return Highlight(
         name,
@@ -234,8 +273,10 @@ def _highlight(name: str, section: str, items: list[tuple[Drawn, JudgedClaim]], 
         _why(rows),
         rows[0],
         [item.shown_model for row in rows for item in _measured(row)[1:]],
-        _difference(items) if name in DETAILED else None,
+        difference,
+        None,
         steering,
+        None,
     )
 
 
@@ -254,6 +295,8 @@ def _why(rows: list[JudgedClaim]) -> str:
 
 
 def _says(rows: list[JudgedClaim]) -> Says:
+    """What cannot be compared counts only where nothing can."""
+    rows = [row for row in rows if row.deciding.decision.comparable] or rows
     agree = [row.verdict in AGREES for row in rows]
     if len(rows) == PAIR and sum(agree) == 1 and any(row.verdict == "differs" for row in rows):
         return "first only" if agree[0] else "second only"
@@ -263,15 +306,27 @@ def _says(rows: list[JudgedClaim]) -> Says:
 def _picture(name: str, items: list[tuple[Drawn, JudgedClaim]]) -> Markup:
     whole = max(_whole(row) for _, row in items)
     drawn = [_row(i * ROW, item, row, whole) for i, (item, row) in enumerate(items)]
-    told = [f"{item.label}: {_published(row)}here {_told(row)}" for item, row in items]
+    told = [f"{item.label}: {_published(item, row)}here {_told(row)}" for item, row in items]
     head = Markup('<svg role="img" aria-label="{}" viewBox="0 0 {} {}" class="small-picture">')
     return (
         head.format(f"{name}: {'; '.join(told)}", WIDTH, ROW * len(items)) + Markup("").join(drawn) + Markup("</svg>")
     )
 
 
-def _published(row: JudgedClaim) -> str:
-    return "" if isinstance(row.claim.published, str) else f"published {row.published}, "
+def _is_beside(item: Drawn, row: JudgedClaim) -> bool:
+    return item.beside and not isinstance(row.claim.published, str)
+
+
+def _published(item: Drawn, row: JudgedClaim) -> str:
+    return f"published {row.published}, " if _is_beside(item, row) else ""
+
+
+def _limit(row: JudgedClaim) -> str:
+    """'≥ 99' where the paper states a bound, else its number."""
+    bound = (
+        {"at_least": "≥ ", "at_most": "≤ "}.get(row.claim.rule, "") if row.claim.threshold == row.claim.number else ""
+    )
+    return f"{bound}{row.claim.number:g}"
 
 
 def _told(row: JudgedClaim) -> str:
@@ -291,12 +346,12 @@ def _number(item: Judged) -> str:
 
 def _row(top: float, item: Drawn, row: JudgedClaim, whole: float) -> Markup:
     """A line from 0 to the end of the picture with the published number, our interval, and other models' values."""
-    y, published = top + TRACK, row.claim.published
+    y = top + TRACK
     left = Markup('<text x="0" y="{}">{}</text>').format(y - 8, item.label)
     right = Markup('<text x="{}" y="{}" text-anchor="end">{}{}{}</text>').format(
         WIDTH,
         y - 8,
-        "" if isinstance(published, str) else f"{published:g} → ",
+        f"{_limit(row)} → " if _is_beside(item, row) else "",
         _number(row.deciding),
         _of_model(row.deciding),
     )
@@ -305,8 +360,8 @@ def _row(top: float, item: Drawn, row: JudgedClaim, whole: float) -> Markup:
         marks.append(Markup('<path d="M{} {}v8" class="tick"/>').format(f"{_x(_one(row), whole):.1f}", y - 4))
     marks += [_other(found, y, whole) for found in reversed(_measured(row)[1:])]
     marks.append(_deciding(row.deciding, y, whole))
-    if not isinstance(published, str):
-        x = _x(float(published), whole)
+    if _is_beside(item, row):
+        x = _x(row.claim.number, whole)
         marks.append(Markup('<path d="M{} {}l5 -5l5 5l-5 5z" class="published"/>').format(f"{x - 5:.1f}", y))
     return left + right + Markup("").join(marks)
 

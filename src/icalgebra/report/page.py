@@ -38,6 +38,7 @@ from icalgebra.experiments.shared.readings import (
 from icalgebra.report.drawings import drawings
 from icalgebra.report.evidence import Evidence, Span
 from icalgebra.report.findings import Findings, read_findings
+from icalgebra.report.findings_behaviour import read_natural_association
 from icalgebra.report.findings_training import TARGET, steps_in_figure
 from icalgebra.report.highlights import Highlight, Key, read_highlights, read_key
 from icalgebra.report.store import PREFERRED, SHIPPED, THIS_RUN, Store, Stored
@@ -149,7 +150,6 @@ class Methods:
     target: Stated  # hold-out accuracy
     text_steps: Span  # to the target, by the paper's text
     figure_steps: Stated  # the same by its Figure 2b
-    any_steps: Span  # by either
     risen: Stated  # the accuracy at which the abrupt rise of that curve ends
     figure_risen: Stated  # and the step
     step_times: list[StepTime]  # of the same step in several precisions; empty where only one was measured
@@ -203,17 +203,14 @@ class Page:
         return sum(item.claim.late for item in self.papers)
 
     @property
-    def n_changed(self) -> int:
-        return sum(bool(item.claim.changed) and not item.claim.late for item in self.papers)
-
-    @property
-    def n_before(self) -> int:
-        """Rules written down before measuring, and unchanged since."""
-        return self.n_claims - self.n_late - self.n_changed
+    def n_revised(self) -> int:
+        """Rules that were written or changed after measuring began."""
+        return sum(item.claim.late or bool(item.claim.changed) for item in self.papers)
 
     @property
     def n_decided(self) -> int:
-        return sum(item.deciding.decision.decided for item in self.papers)
+        """By an interval: a yes or no has none, nor has a single observation."""
+        return sum(item.deciding.decision.decided and item.deciding.has_interval for item in self.papers)
 
     @property
     def n_by_chance(self) -> int:
@@ -266,14 +263,15 @@ def build_report(
     }
     evidence = Evidence(store.for_findings(incomplete))
     findings = read_findings(evidence)
-    highlights = read_highlights(judged, findings.identity)
+    highlights = read_highlights(judged, findings.identity, read_natural_association(evidence))
+    trained = trained_models(evidence)
     shown = [section.experiment for section in sections]
     page = Page(
         version=__version__,
         explorer=(out / "explorer.html").is_file(),
         sections=sections,
         judged=judged,
-        classes=count_classes(judged),
+        classes=count_classes(judged, [model.name for model in trained if model.stopped_early]),
         verdicts=by_section(judged),
         families=by_family(judged),
         your_run=read_your_run(store, judged),
@@ -282,7 +280,7 @@ def build_report(
         findings=findings,
         universality=read_universality(store, load_claims()),
         methods=read_methods(evidence),
-        trained=trained_models(evidence),
+        trained=trained,
         missing=[item for item in EXPERIMENTS.values() if item.can_run and item not in shown],
         experiments=[item for item in EXPERIMENTS.values() if item.can_run],
     )
@@ -412,7 +410,6 @@ def read_methods(evidence: Evidence) -> Methods:
         target=Stated(100 * TARGET, "%"),
         text_steps=Span(Stated(fewest), Stated(most)),
         figure_steps=Stated(steps_in_figure()),
-        any_steps=Span(Stated(min(fewest, steps_in_figure())), Stated(max(most, steps_in_figure()))),
         risen=Stated(RISEN),
         figure_risen=Stated(steps_in_figure(RISEN)),
         step_times=_step_times(evidence),

@@ -114,6 +114,10 @@ class Judged:
         return self.explained and self.verdict in ("differs", "stronger here")
 
     @property
+    def has_interval(self) -> bool:
+        return self.claim.rule != "holds" and self.ours is not None and self.ours.low < self.ours.high
+
+    @property
     def of_this_run(self) -> bool:
         return self.origin.startswith(THIS_RUN)
 

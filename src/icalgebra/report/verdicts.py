@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -16,11 +17,11 @@ from icalgebra.verdicts import AGREES
 
 SECONDS_PER_MINUTE = 60
 MEANINGS: dict[Verdict, str] = {
-    "reproduced": "within the tolerance or limit set for the check",
+    "reproduced": "within the limit; a narrow interval may cross it",
     "stronger here": "beyond it, on the better side",
     "differs": "outside it",
-    "undecided": "too few samples to tell, or a control does equally well",
-    "not comparable": "another quantity or setting, or too short a run",
+    "undecided": "across it, too few runs, or a control does as well",
+    "not comparable": "another quantity or setting, or not yet learned",
     "not measured": "no result holds it",
 }
 
@@ -55,18 +56,23 @@ class JudgedClaim:
     def told(self) -> str:
         """For the map: the claim, its verdict, and the model it rests on."""
         ours = self.deciding.plain
-        return f"{self.claim.id}: {self.claim.text}. Published: {self.published}. {self.verdict}{ours}"
+        beside = self.earlier[:1].upper() + self.earlier[1:] if self.claim.check else f"Published: {self.published}"
+        return f"{self.claim.id}: {self.claim.text}. {beside}. {self.verdict}{ours}"
 
     @property
     def reasons(self) -> list[str]:
         """Why the verdict is not simply that of the rule, and what we know about the cause of a difference."""
-        why = self.claim.why if self.deciding.needs_reason else ""
-        return [found[:1].upper() + found[1:] for found in (self.deciding.decision.because, why) if found]
+        found = (self.deciding.decision.because, self.cause(self.deciding))
+        return [reason[:1].upper() + reason[1:] for reason in found if reason]
 
     @property
     def reason_of_others(self) -> str:
-        """The cause of a difference that only models show which do not decide the verdict."""
-        return self.claim.why if self.gives_reason and not self.deciding.needs_reason else ""
+        """Why models differ that do not decide the verdict, where the deciding one has not the same reason."""
+        causes = [self.cause(item) for item in self.others]
+        return next((why for why in causes if why and why != self.cause(self.deciding)), "")
+
+    def cause(self, item: Judged) -> str:
+        return self.claim.cause(item.ours) if item.needs_reason and item.ours else ""
 
     @property
     def others(self) -> list[Judged]:
@@ -78,11 +84,17 @@ class JudgedClaim:
 
     @property
     def gives_reason(self) -> bool:
-        return bool(self.claim.why) and any(item.needs_reason for item in self.verdicts)
+        return any(self.cause(item) for item in self.verdicts)
 
     @property
     def published(self) -> str:
-        return published_text(self.claim)
+        """Nothing for a check of our own, which the paper knows nothing of."""
+        return "–" if self.claim.check else published_text(self.claim)
+
+    @property
+    def earlier(self) -> str:
+        """What a check of our own is compared with."""
+        return f"an earlier program of ours gave {published_text(self.claim)}" if self.claim.check else ""
 
 
 def judge_all(store: Store, claims: tuple[Claim, ...]) -> list[JudgedClaim]:
@@ -134,16 +146,23 @@ class ClassCount:
     sign: str
     meaning: str
     n: int
+    stopped: int = 0  # of these, how many rest on a run that was stopped early and may differ for that reason alone
 
     @property
     def kind(self) -> str:
         return css_class(self.verdict)
 
 
-def count_classes(judged: list[JudgedClaim]) -> list[ClassCount]:
-    """The paper's claims by verdict; checks of our own are not counted."""
-    counts = Counter(item.verdict for item in judged if not item.claim.check)
-    return [ClassCount(verdict, SIGNS[verdict], MEANINGS[verdict], counts[verdict]) for verdict in VERDICTS]
+def count_classes(judged: list[JudgedClaim], stopped: Collection[str] = ()) -> list[ClassCount]:
+    """The paper's claims by verdict; checks of our own are not counted. stopped: models that were stopped early."""
+    papers = [item for item in judged if not item.claim.check]
+    counts = Counter(item.verdict for item in papers)
+    early = Counter({"differs": sum(_may_be_early(item, stopped) for item in papers)})
+    return [ClassCount(item, SIGNS[item], MEANINGS[item], counts[item], early[item]) for item in VERDICTS]
+
+
+def _may_be_early(row: JudgedClaim, stopped: Collection[str]) -> bool:
+    return row.verdict == "differs" and row.claim.unfinished and row.deciding.shown_model in stopped
 
 
 @dataclass(frozen=True)

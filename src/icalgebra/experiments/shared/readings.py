@@ -28,13 +28,12 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from icalgebra.claims import Claim
+from icalgebra.claims import IN_HUNDREDTHS, Claim
 from icalgebra.errors import InputError
 from icalgebra.experiments import claim
 from icalgebra.results import Curve, NotMeasuredError, Result
 from icalgebra.statistics import Estimate
 
-IN_HUNDREDTHS = ("%", "points")  # stored as fractions; differences between shares are points
 DIGITS = {"%": 1, "points": 1, "steps": 0, "nats": 3, "effect": 3}
 HOVER = Markup('<span class="hover">hover: 95 % interval</span><span class="no-hover">with 95 % intervals</span>')
 ABSENT = Markup('<em class="absent">not measured</em>')
@@ -126,9 +125,9 @@ def stated(claim_id: str) -> Stated:
 
 def published_text(found: Claim) -> str:
     """As the paper states it, in words or as a number, with its unit."""
-    if isinstance(found.published, str):
-        return found.published
-    text = with_minus(str(found.published))
+    text = found.published if isinstance(found.published, str) else with_minus(str(found.published))
+    if not text[-1].isdigit():  # 'yes', or with a unit of its own
+        return text
     return f"{text}\N{NO-BREAK SPACE}{found.unit}" if found.unit else text
 
 
