@@ -51,8 +51,8 @@ def test_the_largest_group_is_the_largest_that_was_asked() -> None:
 
 
 def test_the_published_semigroup_curve_is_that_of_q8() -> None:
-    assert published_difference() == pytest.approx(0.0011, abs=5e-5)
-    assert reading().published_difference == ".001"
+    assert published_difference() == pytest.approx(0.0172, abs=5e-5)
+    assert reading().published_difference == ".017"
 
 
 def quasigroups(natural: dict[int, float], pure: float = 0.8) -> Harder:
@@ -126,8 +126,10 @@ def test_unseen_groups_near_the_trained_ones(q8: float, near: bool) -> None:
     assert read(Values(replace(SMALL, values=values))).near_trained == near
 
 
-@pytest.mark.parametrize(("mechanisms", "fails"), [(0.9, True), (0.1, False)])
-def test_semigroups_are_compared_with_the_mechanisms(mechanisms: float, fails: bool) -> None:
-    changed = {"holdout.semigroup.k200": Estimate(0.14, 0.1, 0.2, 200),
+@pytest.mark.parametrize(("low", "mechanisms", "guesses"), [(0.1, 0.9, True), (0.1, 0.1, False), (0.13, 0.9, False)])
+def test_semigroups_are_compared_with_the_mechanisms_and_with_guessing(
+    low: float, mechanisms: float, guesses: bool
+) -> None:
+    changed = {"holdout.semigroup.k200": Estimate(0.14, low, 0.2, 200),
                "solvers.holdout.semigroup.k200": Estimate(mechanisms, mechanisms, mechanisms, 200)}  # fmt: skip
-    assert read(Values(replace(SMALL, values=SMALL.values | changed))).fails_on_semigroups == fails
+    assert read(Values(replace(SMALL, values=SMALL.values | changed))).guesses_on_semigroups == guesses
