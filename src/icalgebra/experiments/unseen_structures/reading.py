@@ -70,7 +70,8 @@ class Reading:
     larger: LargeGroups | None  # than any group in training, but not the largest order
     largest: LargeGroups | None
     falls_with_order: bool  # every group of the largest order is below the trained ones
-    ceilings_missing: list[str]  # structures whose exact ceiling was not computed
+    n: int  # sequences of each structure
+    lowest_ceiling: Number | None  # of all structures, by a prior that contains them; None if one was not computed
     order_8: dict[str, Shown]
     groups_with_copying: Shown
     q8_impossible: Shown  # to the best predictor whose prior is the training world
@@ -102,7 +103,8 @@ def read(values: Values) -> Reading:
         larger=larger,
         largest=largest,
         falls_with_order=_falls(values, largest),
-        ceilings_missing=_without_ceiling(values),
+        n=values.config["n"],
+        lowest_ceiling=_lowest_ceiling(values),
         order_8={shown: values.optional(f"holdout.{name}.k{MANY}") for name, shown in NAMES.items()},
         groups_with_copying=values.optional(f"train.groups.k{MANY}"),
         q8_impossible=values.optional(f"impossible.holdout.Q8.k{MANY}"),
@@ -168,10 +170,10 @@ def _near_trained(values: Values) -> bool:
     return bool(unseen and trained) and min(unseen) > min(trained) - NEAR
 
 
-def _without_ceiling(values: Values) -> list[str]:
-    curves = values.result.curves
-    return [name for name in values.detail("structures") if f"model.holdout.{name}" in curves
-            and not all(f"{kind}.holdout.{name}" in curves for kind in ("ceiling", "wider"))]  # fmt: skip
+def _lowest_ceiling(values: Values) -> Number | None:
+    found = [values.result.curves.get(f"wider.holdout.{name}") for name in values.detail("structures")]
+    last = [curve.y[-1] for curve in found if curve]
+    return Number.exact(min(last)) if last and len(last) == len(found) else None
 
 
 def _cancellation(values: Values, reading: str) -> Cancellation:
