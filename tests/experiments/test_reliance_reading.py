@@ -24,7 +24,10 @@ def read_with(**changes: Estimate) -> Reading:
 @pytest.mark.parametrize(("low", "needed"), [(0.36, ["a longer proof"]), (0.34, [])])
 def test_a_proof_is_needed_where_the_intervals_are_apart(low: float, needed: list[str]) -> None:
     """Where a mechanism has the answer they are not."""
-    apart = {"proof__beyond__breaks": Estimate(0.5, low, 0.7, 36), "proof__beyond__control": Estimate(0.2, 0.1, 0.35, 36)}
+    apart = {
+        "proof__beyond__breaks": Estimate(0.5, low, 0.7, 36),
+        "proof__beyond__control": Estimate(0.2, 0.1, 0.35, 36),
+    }
     assert read_with(**apart).needed == needed
     assert read_with(**apart).some_not_needed
     both = {key.replace("beyond", "known"): value for key, value in apart.items()} | apart

@@ -72,7 +72,8 @@ def all_structures(*results: Result) -> Figure:
     figure, panels = axes(1, 2, (WIDE, 0.4 * half + 1.2))
     for panel, part in zip(panels[0], (names[:half], names[half:])):
         _points(panel, results, part)
-        panel.set(xlabel=f"accuracy at {found[f'model.holdout.{names[0]}'].x[-1]} facts (%)", xlim=(-2, 102))
+        panel.set(xlabel=f"accuracy at {found[f'model.holdout.{names[0]}'].x[-1]} facts (%)")
+        panel.set_xlim(right=102)  # each panel from its lowest value: the left one has none near zero
     legend_below(figure, panels, 3)
     return figure
 
