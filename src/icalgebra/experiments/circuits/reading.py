@@ -40,7 +40,6 @@ class Mechanism:
     random: Shown
     strongest: Shown
     carries: bool  # the set holds on fresh pairs
-    one: bool  # and is one component
 
     @property
     def names(self) -> list[str]:
@@ -86,9 +85,7 @@ class Reading:
     blocked_facts: int
     needed: list[Needed]
     needed_points: Stated
-    by_one: list[str]  # mechanisms that one component carries,
-    by_few: list[str]  # that a set does,
-    not_held: list[str]  # and whose set does not hold on fresh pairs
+    not_held: list[str]  # mechanisms whose set does not hold on fresh pairs
 
 
 def read(values: Values) -> Reading:
@@ -104,8 +101,6 @@ def read(values: Values) -> Reading:
         blocked_facts=values.config["knockout_facts"],
         needed=_needed(values),
         needed_points=Stated(100 * NEEDED, "points"),
-        by_one=[item.name for item in judged if item.one],
-        by_few=[item.name for item in judged if item.carries and not item.one],
         not_held=[item.name for item in judged if not item.carries],
     )
 
@@ -130,7 +125,6 @@ def _mechanism(values: Values, name: str) -> Mechanism:
         random=values.optional(f"{name}.set.random"),
         strongest=_share(values, f"{name}.strongest.share", bool(members)),
         carries=carries,
-        one=carries and len(members) == 1,
     )
 
 

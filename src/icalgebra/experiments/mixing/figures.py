@@ -50,7 +50,8 @@ def skills(*results: Result) -> Figure:
                     [p for p, _ in measured],
                     [e.value for _, e in measured],
                     [[e.value - e.low for _, e in measured], [e.high - e.value for _, e in measured]],
-                    color=colour, marker=marker, markersize=size, markerfacecolor="white" if where == "own" else colour, linewidth=1.3, label=label,
+                    color=colour, marker=marker, markersize=size, markerfacecolor="white" if where == "own" else colour,
+                    linewidth=1.3, label=label,
                 )  # fmt: skip
         panel.set(title=SKILLS[skill][0], ylim=(0, 102), xlabel="p_mix")
         panel.set_xticks([0, 0.5, 1], ["0", ".5", "1"])
