@@ -50,6 +50,18 @@ def test_what_is_not_there_says_whether_it_was_asked() -> None:
     assert reading().n_missing == 0
 
 
+def test_runs_of_another_length_are_named() -> None:
+    found = reading()
+    assert found.steps.value == 1200
+    assert {name: steps.value for name, steps in found.other_steps.items()} == {
+        "width 128 and width 256": 3600, "width 512": 2400, "width 2048": 800,
+    }  # fmt: skip
+    settings = [{**SETTINGS[0], "steps": [500]}, *SETTINGS[1:7]]
+    assert {name: steps.value for name, steps in reading(settings=settings).other_steps.items()} == {
+        "2 · 8 · 1024": 500
+    }
+
+
 def test_settings_read_out_in_bf16_are_named() -> None:
     settings = [{**setting, "in_bf16": setting["d_model"] == 128} for setting in SETTINGS]
     assert reading(settings=settings).in_bf16 == ["4 · 8 · 128"]

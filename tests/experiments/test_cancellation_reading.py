@@ -150,4 +150,6 @@ def test_maps_and_points_are_the_tables() -> None:
 def test_a_head_with_most_of_its_attention_on_one_side_is_named(attention: float, sides: list[str]) -> None:
     found = _read(_on_both("attention.{}", attention, 0.1))
     assert [item.side for item in found.specialists] == sides
+    assert found.no_specialist == (not sides)
+    assert sorted([*found.sides_without, *sides]) == ["left", "right"]
     assert (found.published_left.value, found.published_right.value) == (74.4, 57.1)

@@ -11,13 +11,13 @@ import pytest
 from helpers import ROOT
 from icalgebra.experiments.circuits.figures import BLOCKED, FIGURES, commas, graphs, knockout, maps
 from icalgebra.experiments.circuits.reading import (
+    ANY_READER,
     CARRIES,
-    EVERY,
     LEADS,
     NEEDED,
     REACTS,
+    READERS,
     SHARED,
-    UNNEEDED,
     Reading,
     read,
 )
@@ -111,7 +111,6 @@ def test_the_section_quotes_the_values(result: Result) -> None:
     assert head.share.estimate == values["copying_head.reversed.share"]
     assert head.denoise.estimate == values["copying_head.denoise.share"]
     assert head.ablated.estimate == values["copying_head.ablated.corrupt_right"]
-    assert reading.blocked[1].answers.estimate == values["knockout.identity.answer.all"]
 
 
 @pytest.mark.parametrize(("total", "shown"), [(REACTS + STEP, True), (REACTS - STEP, False)])
@@ -121,14 +120,10 @@ def test_shares_of_a_tiny_effect_are_not_shown(result: Result, total: float, sho
 
 
 @pytest.mark.parametrize("step", [STEP, -STEP])
-@pytest.mark.parametrize("members", [["1.0"], ["1.0", "mlp 1"]])
-def test_a_set_must_hold_on_fresh_pairs_and_may_be_one_component(
-    result: Result, members: list[str], step: float
-) -> None:
-    result.details["mechanisms"]["copy"]["set"] = [member(name, 0.9, 0.8) for name in members]
+def test_a_set_must_hold_on_fresh_pairs(result: Result, step: float) -> None:
     found = read_with(result, copy__set__share=CARRIES + step).mechanisms
-    assert (found[0].carries, found[0].one) == (step > 0, step > 0 and len(members) == 1)
-    assert (found[1].carries, found[1].one) == (False, False), "no set"
+    assert found[0].carries == (step > 0)
+    assert not found[1].carries, "no set"
 
 
 @pytest.mark.parametrize(
@@ -143,44 +138,29 @@ def test_copying_is_the_work_of_one_head_if_no_other_has_a_part(
     assert found.one == one
 
 
-GONE, HARMED, UNHARMED = 0.95 - NEEDED - STEP, 0.95 - UNNEEDED - STEP, 0.95 - UNNEEDED + STEP
+GONE, KEPT = 0.95 - NEEDED - STEP, 0.95 - NEEDED + STEP
 
 
 @pytest.mark.parametrize(
-    ("by_equals", "by_operands", "where"),
+    ("by_equals", "by_operands", "readers"),
     [
-        (GONE, UNHARMED, ["equals"]),
-        (UNHARMED, GONE, ["operands"]),
-        (GONE, GONE, ["equals", "operands"]),
-        (UNHARMED, UNHARMED, ["either"]),
-        (HARMED, UNHARMED, []),
-        (UNHARMED, HARMED, []),
+        (GONE, KEPT, [READERS["equals"]]),
+        (KEPT, GONE, [READERS["operands"]]),
+        (GONE, GONE, list(READERS.values())),
+        (KEPT, KEPT, [ANY_READER]),
     ],
 )
-def test_where_commas_are_read(result: Result, by_equals: float, by_operands: float, where: list[str]) -> None:
+def test_who_must_read_a_slot(result: Result, by_equals: float, by_operands: float, readers: list[str]) -> None:
     places = {"knockout__copy__comma__equals": by_equals, "knockout__copy__comma__operands": by_operands}
-    for by_all, named in ((GONE, ["copy"]), (GONE + 2 * STEP, [])):
-        reading = read_with(result, **places, knockout__copy__comma__all=by_all)
-        found = {"equals": reading.at_equals, "operands": reading.at_operands, "either": reading.at_either}
-        assert reading.through_commas == named
-        assert found == {place: named if place in where else [] for place in found}
+    copy, identity = read_with(result, **places, knockout__copy__comma__all=GONE).needed
+    assert (copy.mechanisms, copy.reads) == (["copy"], {reader: ["','"] for reader in readers})
+    assert (identity.mechanisms, identity.reads) == (["identity"], {})
 
 
-def test_slots_are_needed_by_the_mechanisms_that_are_lost_without_them(result: Result) -> None:
-    """The result has two mechanisms."""
-    commas = "the ',' behind the facts"
-    gone = {"knockout__copy__comma__all": GONE}
-    assert read_with(result, **gone, knockout__identity__comma__all=UNHARMED).needed_for[commas] == ["copy"]
-    assert read_with(result, **gone, knockout__identity__comma__all=GONE).needed_for[commas] == [EVERY]
-    none = dict.fromkeys(("knockout__copy__comma__all", "knockout__identity__comma__all"), UNHARMED)
-    assert commas not in read_with(result, **none).needed_for
-
-
-@pytest.mark.parametrize(("left", "unread"), [(0.95 - UNNEEDED + STEP, True), (0.95 - UNNEEDED - STEP, False)])
-def test_answer_slots_need_not_be_read_where_blocking_them_costs_little(
-    result: Result, left: float, unread: bool
-) -> None:
-    assert read_with(result, knockout__identity__answer__all=left).without_answers == unread
+def test_mechanisms_that_need_the_same_reads_are_named_together(result: Result) -> None:
+    gone = {f"knockout__{name}__{slot}__all": GONE for name in DISTRIBUTIONS for slot in ("comma", "answer")}
+    (both,) = read_with(result, **gone).needed
+    assert (both.mechanisms, both.reads) == (["copy", "identity"], {ANY_READER: ["','", "the answer"]})
 
 
 def test_a_model_without_copy_pairs_has_no_copying_head_and_a_missing_value_is_an_error(result: Result) -> None:
@@ -217,18 +197,7 @@ def test_knock_out_tables_show_every_slot_and_token(result: Result) -> None:
     assert len(FIGURES) == 4
 
 
-@pytest.mark.parametrize(("left", "named"), [(0.4, True), (0.6, False)])
-def test_other_slots_that_must_be_read_are_named(left: float, named: bool) -> None:
-    """Beside the ',': gone where the answer slots may not be read by any token of the query."""
-    changed = {"knockout.copy.plain": Estimate(1.0, 1.0, 1.0, 100),
-               "knockout.copy.answer.all": Estimate(left, left, left, 100)}  # fmt: skip
-    found = read(Values(replace(SMALL, values=SMALL.values | changed)))
-    assert ("copy" in found.also.get("answer slots", [])) == named
-
-
-def test_mechanisms_are_sorted_by_what_carries_them() -> None:
-    found = read(Values(SMALL))
-    assert (found.by_one, found.by_few) == (["copy", "commute", "identity"], ["cancel", "associate"])
-    assert not found.not_held
+def test_sets_that_do_not_hold_on_fresh_pairs_are_named() -> None:
+    assert not read(Values(SMALL)).not_held
     weak = SMALL.values | {"cancel.set.share": Estimate(0.79, 0.7, 0.8, 50)}
     assert read(Values(replace(SMALL, values=weak))).not_held == ["cancel"]

@@ -7,7 +7,7 @@ import pytest
 
 from helpers import ROOT
 from icalgebra.experiments.copying.figures import DECODED, EFFECTS, decoded, effects, strips
-from icalgebra.experiments.copying.reading import SHARED, Reading, read
+from icalgebra.experiments.copying.reading import Reading, read
 from icalgebra.experiments.shared.readings import Values
 from icalgebra.results import Result, read_result
 from icalgebra.statistics import Estimate
@@ -33,6 +33,7 @@ def test_what_is_quoted_is_what_was_measured(result: Result) -> None:
     assert reading.effect["first"].estimate == values["aie.copy.first"]
     assert reading.commute_effect.estimate == values["aie.commute.first"]
     assert reading.together["two"].estimate == values["aie.copy.together.two"]
+    assert reading.slot["comma"] is not None
     assert reading.slot["comma"].estimate == values["copy.slot.comma_behind"]
     assert reading.conflicting_wrong.estimate == values["conflicting.predicts_wrong"]
     assert reading.corrupted_right.estimate == values["variants.corrupted.correct"]
@@ -49,7 +50,15 @@ def test_who_copies(result: Result, first: float, second: float, two: float, spr
     effects = {"aie__copy__first": first, "aie__copy__second": second, "aie__copy__together__two": two}
     found = read_with(result, aie__copy__together__one=0.3, **effects)
     assert found.spread == spread
-    assert found.second_above == (spread == "one" and second > SHARED)
+
+
+@pytest.mark.parametrize("first, named", [(0.19, False), (0.21, True)])
+def test_an_earlier_result_without_a_leading_head_names_none(result: Result, first: float, named: bool) -> None:
+    earlier = replace(result, config={key: x for key, x in result.config.items() if key != "chosen_by"})
+    found = read_with(earlier, aie__copy__first=first)
+    assert [bool(found.head), bool(found.exact_mass), bool(found.slot["comma"])] == [named] * 3
+    assert not found.reads_answer or named
+    assert read_with(result, aie__copy__first=first).head, "chosen by what it does"
 
 
 @pytest.mark.parametrize("direct, mostly_indirect", [(0.24, True), (0.26, False)])

@@ -161,3 +161,11 @@ def test_steering_at_two_distances_is_compared_with_random_directions(low: float
 def test_the_papers_coefficient_in_cluster_distances(distance: float, small: bool, beyond: bool) -> None:
     found = read(Values(replace(SMALL, details=SMALL.details | {"distance": distance}))).steering
     assert (found.small_raw_dose, found.raw_dose_beyond) == (small, beyond)
+
+
+@pytest.mark.parametrize(("low", "guesses"), [(0.12, True), (0.126, False)])
+def test_random_directions_guess_where_their_interval_holds_two_of_all_variables(low: float, guesses: bool) -> None:
+    along = SMALL.curves["dose.random.query_variable"]
+    curve = replace(along, low=[low] * len(along.x), high=[0.13] * len(along.x))
+    found = read(Values(replace(SMALL, curves={**SMALL.curves, "dose.random.query_variable": curve}))).steering
+    assert (found.guessing.value, found.random_guesses) == (12.5, guesses)

@@ -39,6 +39,7 @@ def test_rows_are_the_runs() -> None:
     assert (first.million_tokens, first.training_seconds, first.seconds_in_all) == ("243", "33.1", "52.9")
     assert (first.tflops_per_second, first.share_of_chip) == ("184", "23 %")
     assert reading(PAPER).runs == []
+    assert (reading(PAPER).only_timed, reading(SPRINT).only_timed) == (True, False)
 
 
 def test_a_chip_of_unknown_rate_has_no_share() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from helpers import ROOT
 from icalgebra.experiments.shared.readings import Values
-from icalgebra.experiments.subspace_generalisation.reading import KEYS, TESTS, Reading, read
+from icalgebra.experiments.subspace_generalisation.reading import HOLDS, KEYS, TESTS, Reading, read
 from icalgebra.results import Curve, Result, read_result
 from icalgebra.statistics import Estimate
 
@@ -29,13 +29,19 @@ def reading(changes: dict[str, float | None] | None = None, late: float = 0.0) -
     return read(Values(Result("subspace_generalisation", "full", "m", 0, CONFIG, "", values, curves, {"left_out": {}})))
 
 
-def test_what_holds_in_part_and_what_fails() -> None:
-    r = reading({"closure.natural": 0.89, "closure.new_variables": 0.49, "closure.differ.3": None})
-    assert r.closure.partly == [TESTS["natural"]]
-    assert r.closure.fails == [TESTS["new"]]
-    assert r.closure.holds == [TESTS[test] for test in ("dihedral", "cyclic", "two")]
-    assert (r.cancellation.partly, r.cancellation.fails) == ([], [])
-    assert len(r.cancellation.holds) == len(TESTS)
+def test_where_a_subspace_falls_short() -> None:
+    r = reading({"closure.natural": HOLDS - 0.01, "closure.new_variables": HOLDS + 0.01, "closure.differ.3": None})
+    assert list(r.closure.short) == ["natural"]
+    assert not r.cancellation.short
+    assert r.short["natural"] == ("closure 89.0\N{NO-BREAK SPACE}%",)
+    assert not any(r.short[test] for test in TESTS if test != "natural")
+
+
+def test_what_is_not_clearly_below_does_not_fall_short() -> None:
+    found = read_result(ROOT / "results/full/small/subspace_generalisation.json")
+    for high, short in ((HOLDS + 0.01, False), (HOLDS - 0.01, True)):
+        values = found.values | {"closure.natural": Estimate(HOLDS - 0.02, HOLDS - 0.03, high, 500)}
+        assert ("natural" in read(Values(replace(found, values=values))).closure.short) == short
 
 
 def test_both_sets_at_once() -> None:
@@ -68,7 +74,7 @@ def test_widths_are_read_where_they_were_measured() -> None:
 def test_exceptions_are_what_does_not_hold() -> None:
     found = read(Values(read_result(ROOT / "results/full/small/subspace_generalisation.json")))
     assert not found.all_hold
-    sets = {name: replace(getattr(found, name), partly=[], fails=[]) for name in ("closure", "cancellation")}
+    sets = {name: replace(getattr(found, name), short={}) for name in ("closure", "cancellation")}
     assert replace(found, **sets).all_hold
     untrained = {name: replace(kind, untrained_works=False) for name, kind in sets.items()}
     assert found.untrained_works

@@ -64,8 +64,11 @@ def test_better_on_training_pairs_where_the_intervals_do_not_meet() -> None:
 
 
 def test_a_subspace_that_mostly_fails_says_little_and_three_times_chance_is_related() -> None:
-    assert reading({"cancellation.no_identity": 0.49}).cross_says_little
-    assert not reading({"cancellation.no_identity": 0.51}).cross_says_little
+    assert reading({"cancellation.no_identity": 0.49}).failing == "cancellation"
+    assert (
+        reading({"cancellation.no_identity": 0.49, "closure.no_identity": 0.49}).failing == "closure and cancellation"
+    )
+    assert not reading({"cancellation.no_identity": 0.51}).failing
     assert reading({"overlap": 0.31, "overlap.random": 0.1}).related
     assert not reading({"overlap": 0.29, "overlap.random": 0.1}).related
 

@@ -403,7 +403,7 @@ def test_the_text_explains_where_a_verdict_says_little(tmp_path: Path, undrawn: 
     for model, name in (("small", "identity"), ("fast", "cancellation"), ("fast", "subspaces")):
         write_result(tmp_path / "results", read_result(ROOT / "results" / "full" / model / f"{name}.json"))
     html = build_report(tmp_path, None, tmp_path / "results").read_text()
-    for words in ("little for steering by", "is the answer head of both sides", "fails on most of its own pairs"):
+    for words in ("little for steering by", "is the answer head of both sides", "closure and cancellation mostly fail"):
         assert words in " ".join(html.split()), words
 
 

@@ -150,7 +150,7 @@ def legend_below(figure: Figure, panels: Any, columns: int = 4) -> None:
     renderer = FigureCanvasAgg(figure).get_renderer()
     for n_columns in range(min(columns, len(found)), 0, -1):
         legend = figure.legend(
-            list(found.values()), list(found), loc="outside lower center", ncols=n_columns, fontsize=LEGEND_SIZE,
+            list(found.values()), list(found), loc="outside lower left", ncols=n_columns, fontsize=LEGEND_SIZE,
             frameon=False, columnspacing=1.4, handlelength=2.4,  # long enough to tell dashes
         )  # fmt: skip
         if n_columns == 1 or legend.get_window_extent(renderer).width < 0.98 * figure.bbox.width:

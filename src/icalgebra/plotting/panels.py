@@ -107,7 +107,7 @@ def finish_grid(figure: Figure, panels: Any, used: int, columns: int = 4) -> Non
     for panel in list(panels.flat)[used:]:
         panel.axis("off")
     for panel in panels[-1]:
-        panel.set_xlabel("facts, the query included")
+        panel.set_xlabel("facts incl. query")  # longer ones would touch
     for panel in panels[:, 0]:
         panel.set_ylabel("accuracy (%)")
     legend_below(figure, panels, columns)

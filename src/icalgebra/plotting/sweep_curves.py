@@ -33,10 +33,10 @@ def through_training(runs: list[RunCurves]) -> Figure:
     return figure
 
 
-def draw_run(panels: Any, loss: list[list[float]], holdout: Curve, colour: Any, label: str) -> None:
+def draw_run(panels: Any, loss: list[list[float]], holdout: Curve, colour: Any, label: str, dashes: Any = "-") -> None:
     """One run's training loss in the first panel, its hold-out accuracy in the second."""
-    panels[0].plot(*zip(*loss), color=colour, linewidth=1.2, label=label)
-    line(panels[1], holdout, colour, label, linewidth=1.3)
+    panels[0].plot(*zip(*loss), color=colour, linestyle=dashes, linewidth=1.2, label=label)
+    line(panels[1], holdout, colour, label, linestyle=dashes, linewidth=1.3)
 
 
 def legend_without_repeats(panel: Any) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from statistics import mode
 from typing import Any, Literal, NamedTuple
 
-from icalgebra.experiments.shared.readings import Number, Shown, Stated, Values, stated
+from icalgebra.experiments.shared.readings import Number, Shown, Stated, Values, listed, stated
 from icalgebra.experiments.shared.sweep_targets import LEARNED, PLATEAU_END
 from icalgebra.language.vocabulary import MECHANISMS
 
@@ -87,12 +88,12 @@ class Comparison:
 class Reading:
     optimiser: str
     schedule: str
-    steps: int
+    steps: Stated  # of most settings
+    other_steps: dict[str, Stated]  # of the rest, by name
     batch_size: int
     paper_learning_rate: str
     paper_steps: Stated
     devices: list[str]
-    one_schedule: bool
     n_missing: int
     one_missing: bool
     n_settings: int
@@ -109,15 +110,16 @@ class Reading:
 def read(values: Values) -> Reading:
     recipe, settings = values.config["recipes"][0], values.detail("settings")
     missing = [setting for setting in settings if not setting["seeds"]]
+    usual = mode(steps for setting in settings for steps in setting["steps"])
     return Reading(
         optimiser=OPTIMISERS[recipe["optimiser"]],
         schedule=recipe["schedule"],
-        steps=recipe["steps"],
+        steps=Stated(usual),
+        other_steps=_other_steps(settings, usual),
         batch_size=recipe["batch_size"],
         paper_learning_rate=PAPER_LEARNING_RATE,
         paper_steps=Stated(PAPER_STEPS),
         devices=values.detail("devices"),
-        one_schedule=values.detail("one_recipe"),
         n_missing=len(missing),
         one_missing=len(missing) == 1,
         n_settings=len(settings),
@@ -134,6 +136,20 @@ def read(values: Values) -> Reading:
 
 def _setting(stored: dict[str, Any]) -> Setting:
     return Setting(stored["layers"], stored["heads"], stored["d_model"])
+
+
+def _other_steps(settings: list[dict[str, Any]], usual: int) -> dict[str, Stated]:
+    """The settings whose runs are longer or shorter, by their width where nothing else differs from the middle."""
+    found: dict[int, list[Setting]] = {}
+    for setting in settings:
+        for steps in setting["steps"]:
+            if steps != usual:
+                found.setdefault(steps, []).append(_setting(setting))
+    return {listed([_short_name(item) for item in items]): Stated(steps) for steps, items in found.items()}
+
+
+def _short_name(setting: Setting) -> str:
+    return f"width {setting.d_model}" if setting[:2] == MIDDLE[:2] else str(setting)
 
 
 def _row(values: Values, setting: dict[str, Any]) -> Row:

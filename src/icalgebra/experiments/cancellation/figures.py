@@ -96,6 +96,7 @@ def _scatter(panel: Any, tables: dict[str, Any], key: str, heads: list[str]) -> 
                        markersize=4, color=colour,
                        elinewidth=0.7, label=f"layer {layer}")  # fmt: skip
     panel.axhline(0, color="#333333", linewidth=0.6)
+    panel.margins(y=0.15)  # room for the names
     _name(panel, {name: (100 * x[_place(name)], y[_place(name)]) for name in heads})
 
 

@@ -131,6 +131,16 @@ class Reading:
     ablations: tuple[Ablation, ...]
 
     @property
+    def sides_without(self) -> list[str]:
+        """Sides whose facts no answer head mostly attends to."""
+        found = {item.side for item in self.specialists}
+        return [side for side in ("left", "right") if side not in found]
+
+    @property
+    def no_specialist(self) -> bool:
+        return not self.specialists
+
+    @property
     def needs(self) -> dict[str, bool]:
         return {item.which: item.needed for item in self.ablations}
 

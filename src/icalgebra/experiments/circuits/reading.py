@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from icalgebra.experiments.shared.readings import Number, Shown, Values
+from icalgebra.experiments.shared.readings import Number, Shown, Stated, Values
 
 REACTS = 0.2  # change of the clean answer's probability; below it the model hardly uses the changed fact
 CARRIES = 0.8  # share of the effect on fresh pairs, for a set that was chosen to have nine tenths
 LEADS = 0.9  # K4: of the reversed effect, for the copying head
 SHARED = 0.08  # published: for copy no other head has more
-NEEDED = 0.5  # lost accuracy: without these reads the mechanism is gone
-OTHER_SLOTS = {"left": "left slots", "right": "right slots", "equals": "'='", "answer": "answer slots"}
-EVERY = "every mechanism"
-UNNEEDED = 0.1  # lost accuracy: without these reads it works as before
+NEEDED = 0.5  # lost accuracy: the mechanism needs these reads
+SLOTS = {"comma": "','", "left": "the left slot", "right": "the right slot", "equals": "'='", "answer": "the answer"}
+READERS = {"equals": "'='", "operands": "the operands"}
+ANY_READER = "some token"
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,6 @@ class Mechanism:
     random: Shown
     strongest: Shown
     carries: bool  # the set holds on fresh pairs
-    one: bool  # and is one component
 
     @property
     def names(self) -> list[str]:
@@ -68,16 +67,11 @@ class CopyingHead:
 
 
 @dataclass(frozen=True)
-class Blocked:
-    """Accuracy on one distribution where ',' may not be read: by '=', by both operands, by all four tokens."""
+class Needed:
+    """Mechanisms that need the same reads: the slots of a fact by who must read them, a token of the query or any."""
 
-    name: str
-    plain: Number
-    by_equals: Number
-    by_operands: Number
-    by_all: Number
-    answers: Number  # where answer slots may not be read by any of them
-    without: dict[str, Number]  # the same for the other slots of a fact
+    mechanisms: list[str]
+    reads: dict[str, list[str]]
 
 
 @dataclass(frozen=True)
@@ -89,32 +83,14 @@ class Reading:
     copying: CopyingHead | None
     n_blocked: int
     blocked_facts: int
-    blocked: list[Blocked]
-    by_one: list[str]  # mechanisms that one component carries,
-    by_few: list[str]  # that a set does,
-    not_held: list[str]  # and whose set does not hold on fresh pairs
-    also: dict[str, list[str]]  # other slots of the facts, and what is gone where no token of the query may read them
-    through_commas: list[str]  # gone where no token of the query may read ','
-    at_equals: list[str]  # of these, gone where '=' alone may not
-    at_operands: list[str]  # of these, gone where both operands may not
-    at_either: list[str]  # of these, unharmed where '=' may not, and where both operands may not: one place is enough
-    without_answers: bool  # answer slots need not be read at all
-
-    @property
-    def needed_for(self) -> dict[str, list[str]]:
-        """Slots of the facts, and the mechanisms that are gone where no token of the query may read them."""
-        found = {"the ',' behind the facts": self.through_commas, **self.also}
-        every = len(self.blocked)
-        return {slot: [EVERY] if len(names) == every else names for slot, names in found.items() if names}
+    needed: list[Needed]
+    needed_points: Stated
+    not_held: list[str]  # mechanisms whose set does not hold on fresh pairs
 
 
 def read(values: Values) -> Reading:
     mechanisms = [_mechanism(values, name) for name in values.detail("mechanisms")]
-    blocked = [_blocked(values, name) for name in values.detail("knockout", "tables")]
-    gone = [item for item in blocked if _lost(item, item.by_all) > NEEDED]
     judged = [item for item in mechanisms if item.reacts and item.members]
-    lost = {words: [item.name for item in blocked if _lost(item, item.without[slot]) > NEEDED]
-            for slot, words in OTHER_SLOTS.items()}  # fmt: skip
     return Reading(
         n_pairs=values.config["n_pairs"],
         n_judged=values.config["n_pairs"] // 2,
@@ -123,18 +99,9 @@ def read(values: Values) -> Reading:
         copying=_copying(values) if "copying_head" in values.result.details else None,
         n_blocked=values.config["n_knockout"],
         blocked_facts=values.config["knockout_facts"],
-        blocked=blocked,
-        by_one=[item.name for item in judged if item.one],
-        by_few=[item.name for item in judged if item.carries and not item.one],
+        needed=_needed(values),
+        needed_points=Stated(100 * NEEDED, "points"),
         not_held=[item.name for item in judged if not item.carries],
-        also={words: names for words, names in lost.items() if names},
-        through_commas=[item.name for item in gone],
-        at_equals=[item.name for item in gone if _lost(item, item.by_equals) > NEEDED],
-        at_operands=[item.name for item in gone if _lost(item, item.by_operands) > NEEDED],
-        at_either=[
-            item.name for item in gone if max(_lost(item, item.by_equals), _lost(item, item.by_operands)) < UNNEEDED
-        ],
-        without_answers=all(_lost(item, item.answers) < UNNEEDED for item in blocked),
     )
 
 
@@ -158,7 +125,6 @@ def _mechanism(values: Values, name: str) -> Mechanism:
         random=values.optional(f"{name}.set.random"),
         strongest=_share(values, f"{name}.strongest.share", bool(members)),
         carries=carries,
-        one=carries and len(members) == 1,
     )
 
 
@@ -191,17 +157,25 @@ def _copying(values: Values) -> CopyingHead:
     )
 
 
-def _blocked(values: Values, name: str) -> Blocked:
-    return Blocked(
-        name=name,
-        plain=values.number(f"knockout.{name}.plain"),
-        by_equals=values.number(f"knockout.{name}.comma.equals"),
-        by_operands=values.number(f"knockout.{name}.comma.operands"),
-        by_all=values.number(f"knockout.{name}.comma.all"),
-        answers=values.number(f"knockout.{name}.answer.all"),
-        without={slot: values.number(f"knockout.{name}.{slot}.all") for slot in OTHER_SLOTS},
-    )
+def _needed(values: Values) -> list[Needed]:
+    found: list[Needed] = []
+    for name in values.detail("knockout", "tables"):
+        reads = _reads(values, name)
+        same = next((item for item in found if item.reads == reads), None)
+        if same:
+            same.mechanisms.append(name)
+        else:
+            found.append(Needed([name], reads))
+    return found
 
 
-def _lost(item: Blocked, left: Number) -> float:
-    return item.plain.value - left.value
+def _reads(values: Values, name: str) -> dict[str, list[str]]:
+    """Where no single reader is needed, one of them may do what the others cannot."""
+    least = values.number(f"knockout.{name}.plain").value - NEEDED
+    reads: dict[str, list[str]] = {}
+    for slot, words in SLOTS.items():
+        left = {token: values.number(f"knockout.{name}.{slot}.{token}").value for token in (*READERS, "all")}
+        readers = [reader for token, reader in READERS.items() if left[token] < least]
+        for reader in readers or [ANY_READER] * (left["all"] < least):
+            reads.setdefault(reader, []).append(words)
+    return reads

@@ -47,7 +47,8 @@ def by_distribution(*results: Result) -> Figure:
     panels.flat[-1].axis("off")
     for panel in (*panels[-1], panels[0][-1]):
         panel.set_xlabel("facts, the query included")
-    panels[0][-1].tick_params(labelbottom=True)
+    for panel in panels[0]:
+        panel.tick_params(labelbottom=True)
     for panel in panels[:, 0]:
         panel.set_ylabel("accuracy (%)")
     legend_below(figure, panels)

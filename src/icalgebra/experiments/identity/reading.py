@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from icalgebra.experiments.shared.readings import NotMeasured, Number, Shown, Stated, Values
 from icalgebra.statistics import Estimate
 
+OPERANDS = 2  # of a query
 DEMOTES = 0.5  # share of identity queries with the identity lowest, above which a head demotes it
 ATTENDS = 0.5  # attention mass on identity facts, below which the demoting head does not attend to them
 SMALL = 0.25  # of the distance between the clusters: a small fraction
@@ -56,6 +57,8 @@ class Steering:
     worse_than_random: bool
     at_two: Shown  # a query variable is predicted at two distances,
     random_at_two: Shown  # and along random directions
+    guessing: Stated  # a variable drawn from all of them is one of the query's
+    random_guesses: bool  # so do random directions at two distances
     steers_at_two: bool  # clearly more than those
     small_raw_dose: bool  # the paper's length is a small fraction of the distance,
     raw_dose_beyond: bool  # or more than all of it
@@ -125,6 +128,7 @@ def _steering(values: Values) -> Steering:
     along_random = values.number("steer_distance.random.query_variable")
     distance = values.detail("distance")
     at_two, random_at_two = (_at(values, f"dose.{name}.query_variable", 2 * distance) for name in ("plain", "random"))
+    guessing = OPERANDS / values.config["world"]["n_variables"]
     return Steering(
         raw_dose=Stated(values.config["raw_dose"]),
         unsteered=values.number("plain.query_variable"),
@@ -134,6 +138,8 @@ def _steering(values: Values) -> Steering:
         worse_than_random=at_distance.high <= along_random.low,
         at_two=at_two,
         random_at_two=random_at_two,
+        guessing=Stated(100 * guessing, "%"),
+        random_guesses=isinstance(random_at_two, Number) and random_at_two.low <= guessing <= random_at_two.high,
         steers_at_two=clearly_more(at_two, random_at_two),
         small_raw_dose=values.config["raw_dose"] < SMALL * distance,
         raw_dose_beyond=values.config["raw_dose"] > distance,

@@ -25,7 +25,8 @@ def by_size(*results: Result) -> Figure:
                 label = NAMES.get(name, name)
                 panel.bar(range(len(sizes)), shares, bottom=bottom, color=colour, label=label, width=0.7)
                 bottom = [low + share for low, share in zip(bottom, shares)]
-            panel.set_xticks(range(len(sizes)), [str(size) for size in sizes])
+            asked = [result.values[f"{kind}.{size}.used.none"].n for size in sizes]
+            panel.set_xticks(range(len(sizes)), [f"{size} (n = {n})" for size, n in zip(sizes, asked)])
             panel.set(title=named(results, result, title), xlabel="facts of context", ylim=(0, 101))
         row[0].set_ylabel("right answers (%)")
     legend_below(figure, panels, 4)

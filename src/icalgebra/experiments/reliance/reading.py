@@ -44,6 +44,10 @@ class OfProofs:
     other_fall: Number
     rests: bool
 
+    @property
+    def name(self) -> str:
+        return "a longer proof" if self.beyond else "a mechanism"
+
 
 @dataclass(frozen=True)
 class OfHead:
@@ -62,6 +66,16 @@ class Reading:
     sizes: str
     kinds: tuple[OfKind, ...]
     proofs: tuple[OfProofs, ...]
+    widest: Number  # of the intervals of the figure's shares, to one side
+
+    @property
+    def needed(self) -> list[str]:
+        """Proofs whose facts are clearly needed more than others."""
+        return [proof.name for proof in self.proofs if proof.rests]
+
+    @property
+    def some_not_needed(self) -> bool:
+        return len(self.needed) < len(self.proofs)
 
     @property
     def holdout_rests_less(self) -> bool:
@@ -77,6 +91,7 @@ def read(values: Values) -> Reading:
         sizes=", ".join(str(size) for size in values.config["sizes"]),
         kinds=tuple(_of_kind(values, kind) for kind in KINDS if f"{kind}.all.used.none" in values),
         proofs=tuple(_of_proofs(values, name) for name in ("known", "beyond") if f"proof.{name}.breaks" in values),
+        widest=_widest(values),
     )
 
 
@@ -92,6 +107,12 @@ def _of_kind(values: Values, kind: str) -> OfKind:
     )
     some, nothing = values.number(f"{kind}.all.used.any"), values.number(f"{kind}.all.used.none")
     return OfKind(KINDS[kind], nothing.n, rows, some, nothing)
+
+
+def _widest(values: Values) -> Number:
+    keys = [f"{kind}.{size}.used.{name}" for kind in KINDS for size in values.config["sizes"] for name in ROWS]
+    drawn = [values.number(key).estimate for key in keys if key in values]
+    return Number.exact(max(max(e.high - e.value, e.value - e.low) for e in drawn), "points")
 
 
 def _if_there(values: Values, key: str) -> Shown:

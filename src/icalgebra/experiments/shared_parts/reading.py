@@ -59,6 +59,10 @@ class Reading:
         return self.verdict == "shared" and not self.shares_demoter
 
     @property
+    def one_way(self) -> bool:
+        return self.verdict == "one way"
+
+    @property
     def components(self) -> tuple[Component, Component]:
         return self.identity, self.cancel
 

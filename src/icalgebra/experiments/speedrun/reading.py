@@ -51,6 +51,10 @@ class Reading:
     runs: list[Run]
 
     @property
+    def only_timed(self) -> bool:
+        return not self.runs
+
+    @property
     def seconds_to_target(self) -> list[str]:
         """Of the runs that reached it."""
         return [run.training_seconds for run in self.runs if run.passed]

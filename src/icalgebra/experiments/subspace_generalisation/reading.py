@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from icalgebra.experiments.shared.readings import Number, Shown, Values
+from icalgebra.experiments.shared.readings import Number, Shown, Stated, Values
 
 HOLDS = 0.9  # interchange accuracy above which a subspace is said to hold in other sequences
-PARTLY = 0.5  # above which it is said to hold in part
+HALF = 0.5  # of the accuracy
 CONVERGED = 0.01  # change of accuracy over the last quarter of the steps below which a fit is said to have converged
 LAST_QUARTER = 0.75
 CHANCE = 0.15  # accuracy that a control may reach without being worth a remark: one in 16 variables is .06
@@ -46,9 +46,7 @@ class Set:
     tests: dict[str, Shown]
     old_variables: Shown
     refitted: Shown
-    holds: list[str]
-    partly: list[str]
-    fails: list[str]
+    short: dict[str, Number]  # tests in which it is clearly below HOLDS
 
 
 @dataclass(frozen=True)
@@ -80,10 +78,18 @@ class Reading:
     n_wide: int
     widths: list[Width]
     left_out: bool
+    tests: dict[str, str]  # in words
+    holds_at: Stated
 
     @property
     def all_hold(self) -> bool:
-        return not any(kind.partly or kind.fails for kind in self.kinds)
+        return not any(kind.short for kind in self.kinds)
+
+    @property
+    def short(self) -> dict[str, tuple[str, ...]]:
+        """For each test, which sets fall short of HOLDS, and their accuracy."""
+        return {test: tuple(f"{kind.name} {kind.short[test].plain}" for kind in self.kinds if test in kind.short)
+                for test in TESTS}  # fmt: skip
 
     @property
     def untrained_works(self) -> bool:
@@ -115,6 +121,8 @@ def read(values: Values) -> Reading:
         n_wide=config["n_wide"],
         widths=_widths(values),
         left_out=bool(values.detail("left_out")),
+        tests=TESTS,
+        holds_at=Stated(100 * HOLDS, "%"),
     )
 
 
@@ -123,7 +131,6 @@ def _set(values: Values, name: str) -> Set:
         return values.number(f"{name}.{key}")
 
     tests = {test: values.optional(f"{name}.{key}") for test, key in KEYS.items()}
-    measured = {TESTS[test]: found.value for test, found in tests.items() if isinstance(found, Number)}
     curve, untrained, active = values.curve(f"{name}.ours"), number("untrained"), number("active")
     late = [y for x, y in zip(curve.x, curve.y) if x >= LAST_QUARTER * curve.x[-1]]
     return Set(
@@ -139,13 +146,11 @@ def _set(values: Values, name: str) -> Set:
         active=active,
         dormant=number("dormant"),
         dormant_share=number("dormant_share"),
-        rests_on_dormant=active.value < PARTLY * number("accuracy").value,
+        rests_on_dormant=active.value < HALF * number("accuracy").value,
         tests=tests,
         old_variables=values.optional(f"{name}.old_variables"),
         refitted=values.optional(f"{name}.natural.refitted"),
-        holds=[test for test, value in measured.items() if value >= HOLDS],
-        partly=[test for test, value in measured.items() if PARTLY <= value < HOLDS],
-        fails=[test for test, value in measured.items() if value < PARTLY],
+        short={test: found for test, found in tests.items() if isinstance(found, Number) and found.high < HOLDS},
     )
 
 

@@ -129,7 +129,7 @@ class Reading:
     needs_fit: str  # the one set whose accuracy needs the fit; '' where both sets do, or neither
     closure_for_cancellation: Number
     cancellation_for_closure: Number
-    cross_says_little: bool
+    failing: str  # the sets whose subspaces fail on most of their own pairs
     apart: bool  # neither subspace does the other's work
     partly_earlier: bool  # earlier layers add much to a set, beside the final attention output
     mid_not_swept: bool
@@ -181,7 +181,7 @@ def read(values: Values) -> Reading:
         needs_fit=fits[0] if len(fits) == 1 else "",
         closure_for_cancellation=values.number("cross.closure_for_cancellation"),
         cancellation_for_closure=values.number("cross.cancellation_for_closure"),
-        cross_says_little=cancellation.accuracy.value < WORKS,
+        failing=" and ".join(kind.name for kind in (closure, cancellation) if kind.accuracy.value < WORKS),
         apart=all(values.number(f"cross.{cross}").high < OTHERS_WORK for cross in CROSSES),
         partly_earlier=any(kind.much_better_there for kind in (closure, cancellation)),
         mid_not_swept=not closure.resid_mid,

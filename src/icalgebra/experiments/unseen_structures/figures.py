@@ -28,11 +28,7 @@ from icalgebra.results import Result
 ORDER_8 = ("C8", "D4", "C4xC2", "Q8", "C2xC2xC2", *CLASSES)
 SEEN = ("C8", "D4")
 WIDER = "#7a5195"  # of no model, and far from the other ceiling's
-POINTS = (
-    ("wider.holdout", "|", WIDER, "ceiling, world with it"),
-    ("ceiling.holdout", "D", COLOURS["ceiling"], "ceiling, training world"),
-    ("solvers.holdout", "x", COLOURS["total"], "the five mechanisms"),
-)
+WITH_IT, WITHOUT_IT, FIVE = "ceiling, world with it", "ceiling, training world", "the five mechanisms"
 READINGS = {"cancel": "natural hold-out sequences", "cancel_pure": "only the needed facts, repeated"}
 
 
@@ -43,16 +39,16 @@ def order_8(*results: Result) -> Figure:
     figure, panels = axes(2, 4, (WIDE, 4.8), sharex=True, sharey=True)
     for panel, name in zip(panels.flat, names):
         if f"wider.holdout.{name}" in first.curves:
-            line(panel, first.curves[f"wider.holdout.{name}"], WIDER, POINTS[0][3])
+            line(panel, first.curves[f"wider.holdout.{name}"], WIDER, WITH_IT)
         line(
             panel,
             first.curves[f"ceiling.holdout.{name}"],
             COLOURS["ceiling"],
-            POINTS[1][3],
+            WITHOUT_IT,
             linewidth=1.2,
             linestyle=":",
         )
-        line(panel, first.curves[f"solvers.holdout.{name}"], COLOURS["total"], POINTS[2][3], linewidth=1)
+        line(panel, first.curves[f"solvers.holdout.{name}"], COLOURS["total"], FIVE, linewidth=1)
         for result in results:
             line(panel, result.curves[f"model.holdout.{name}"], colours[result.model], result.model, linewidth=1.3)
         if name != "semigroup":  # the authors' table of that name is Q8, and its curve that of Q8
@@ -69,14 +65,15 @@ def _title(name: str) -> str:
 
 
 def all_structures(*results: Result) -> Figure:
-    """Every structure at the largest number of facts, by order: models, mechanisms and the wider ceiling as points."""
+    """Every structure at the largest number of facts, by order: models and mechanisms as points."""
     found = results[0].curves
     names = by_size(key.removeprefix("model.holdout.") for key in found if key.startswith("model.holdout."))
     half = -(-len(names) // 2)
     figure, panels = axes(1, 2, (WIDE, 0.4 * half + 1.2))
     for panel, part in zip(panels[0], (names[:half], names[half:])):
         _points(panel, results, part)
-        panel.set(xlabel=f"accuracy at {found[f'model.holdout.{names[0]}'].x[-1]} facts (%)", xlim=(-2, 102))
+        panel.set(xlabel=f"accuracy at {found[f'model.holdout.{names[0]}'].x[-1]} facts (%)")
+        panel.set_xlim(right=102)  # each panel from its lowest value: the left one has none near zero
     legend_below(figure, panels, 3)
     return figure
 
@@ -93,7 +90,7 @@ def _points(panel: Any, results: Sequence[Result], names: list[str]) -> None:
         (result, "model.holdout", marker, colour, result.model)
         for result, (marker, colour) in zip(results, zip(cycle(MARKERS), model_colours(results).values()))
     ]
-    marks += [(results[0], *POINTS[0]), (results[0], *POINTS[2])]  # the training world's finds new tables impossible
+    marks.append((results[0], "solvers.holdout", "x", COLOURS["total"], FIVE))
     for place, name in enumerate(names):
         for shift, (result, prefix, marker, colour, label) in enumerate(marks):
             height = 0.35 - 0.7 * shift / (len(marks) - 1) - place
