@@ -14,8 +14,9 @@ import icalgebra.report
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
-VERDICTS = Path(icalgebra.report.__file__).with_name("templates") / "verdicts.js"
-OWN_SCRIPT = f"<script>\n{VERDICTS.read_text(encoding='utf-8').rstrip()}</script>"  # of the report, as it is
+TEMPLATES = Path(icalgebra.report.__file__).with_name("templates")
+OWN_SCRIPTS = [(TEMPLATES / name).read_text(encoding="utf-8").rstrip() for name in ("verdicts.js", "scroll.js")]
+OWN_SCRIPT = f"<script>\n{''.join(OWN_SCRIPTS)}</script>"  # of the report, as it is
 
 
 class Active(HTMLParser):
