@@ -182,6 +182,8 @@ def test_a_report_without_results_says_what_to_do(tmp_path: Path, capsys: pytest
 def test_numbers_have_no_sign_where_they_are_nothing() -> None:
     assert written(Estimate(-0.04, -0.2, 0.04, 10), "%", with_interval=True).startswith("0.0\N{NO-BREAK SPACE}% ")
     assert "[−0.2, 0.0]" in written(Estimate(-0.04, -0.2, 0.04, 10), "%")
+    assert "[" not in written(Estimate(0.5, 0.5, 0.5, 1), "%")  # a single observation says nothing of its spread
+    assert "[0.5, 0.5]" in written(Estimate(0.5, 0.5, 0.5, 9), "%")
 
 
 def test_a_compact_drawing_keeps_its_words_and_its_turns() -> None:

@@ -314,8 +314,8 @@ def written(estimate: Estimate, unit: str = "", with_interval: bool = True) -> s
 
 
 def interval(estimate: Estimate, unit: str = "") -> str:
-    """'[67.6, 68.5]', or nothing where there is none."""
-    if math.isnan(estimate.low + estimate.high):
+    """'[67.6, 68.5]', or nothing where there is none: a single observation's would be the number itself."""
+    if math.isnan(estimate.low + estimate.high) or (estimate.n == 1 and estimate.low == estimate.high):
         return ""
     return f"[{_rounded(estimate.low, unit)}, {_rounded(estimate.high, unit)}]"
 
