@@ -130,8 +130,9 @@ def signals(tally: Tally, count: int, rng: Random, folder: Path) -> None:
 
 
 def _train_interruptibly(run: Path) -> None:
-    """What comes from the fork server ignores Ctrl-C."""
+    """What comes from the fork server ignores Ctrl-C, and under nohup everything ignores SIGHUP."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     script().start(run)
 
 
