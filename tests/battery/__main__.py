@@ -40,7 +40,7 @@ def main() -> int:
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--parts", default=",".join(PARTS), help="by name, separated by commas")
     options.add_argument("--counts", default="", help="kills=10,fuzz=5000: other numbers of attempts")
-    options.add_argument("--again", action="store_true", help="run parts anew that this seed has already done")
+    options.add_argument("--again", action="store_true", help="run parts anew that this seed has already survived")
     chosen = options.parse_args()
     counts = {name: count for name, (_, count, _) in PARTS.items()}
     counts |= {name: int(n) for name, _, n in (item.partition("=") for item in chosen.counts.split(",") if item)}
@@ -51,7 +51,8 @@ def main() -> int:
     path = ROOT / "build" / "battery" / f"seed-{chosen.seed}.json"
     done: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
     for name in names:
-        if chosen.again or done.get(name, {}).get("count") != counts[name]:
+        found = done.get(name)
+        if chosen.again or not found or found["count"] != counts[name] or found["lost"]:
             done[name] = attempt(name, counts[name], chosen.seed)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(json.dumps(done, indent=1))
