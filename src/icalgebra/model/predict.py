@@ -71,16 +71,16 @@ def variable_logits(
     """
     n, length = tokens.shape
     n_variables, device = model.config.n_variables, model.unembedding.device
-    partial = precision == "fp32" and can_be_partial(model)
+    partial = can_be_partial(model)
     positions = None if positions is None else positions.to(device)
     mask = None if branches is None or partial else branches.full_mask().to(device)
     logits = np.empty((n, len(range(length)[places]), n_variables), dtype=np.float32)
     for rows in chunks(n, batch_size or rows_per_pass(model, length)):
         inputs = on_device(model, tokens[rows])
-        if partial:
-            found = partial_logits(model, inputs, places, positions, branches)
-        else:
-            with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16"):
+        with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16"):
+            if partial:
+                found = partial_logits(model, inputs, places, positions, branches)
+            else:
                 found = model(inputs, positions=positions, mask=mask)[:, places]
         logits[rows] = found[..., :n_variables].float().cpu().numpy()
     return logits
