@@ -34,6 +34,7 @@ from icalgebra.oracle import (
     threads,
 )
 from icalgebra.oracle.arrays import multisets
+from icalgebra.oracle.posteriors import Query
 
 TINY = {
     "abelian": World(("C3", "C4", "D2"), 6),
@@ -249,6 +250,33 @@ def test_forcing_facts_are_all_needed() -> None:
     assert (found.answer, found.forced_by) == ("e", [",gn=n"])
     assert sum(p for _, p in found.mixtures) == pytest.approx(1)
     assert explain_entailed(PAPER.vocabulary.encode(",bc=d,ef="), PAPER) is None
+
+
+def test_a_mechanism_that_suffices_is_the_reason() -> None:
+    """Dropped one by one from all facts, five others would be left."""
+    text = (
+        ",hg=d,md=h,fl=e,ac=a,bi=g,ib=g,nb=h,kk=f,ob=b,bj=d,dm=h,ij=o,kc=k,in=m,hi=j,fl=e,dh=n,nn=d,aa=c,ak=e,fk=c,bm=j"
+        ",dh=n,db=o,ae=k,dg=i,ak=e,id=b,fe=a,db="
+    )
+    found = explain_entailed(PAPER.vocabulary.encode(text), PAPER, "train")
+    assert found is not None and found.forced_by == [",db=o"]
+
+
+@pytest.mark.parametrize("distribution", ["train", "holdout"])
+def test_forcing_facts_force_and_each_is_needed(distribution: Query) -> None:
+    def kind(facts: list[str]) -> str:
+        tokens = PAPER.vocabulary.encode("".join([*facts, text[-4:]]))
+        return str(classify_queries(tokens[None], PAPER, distribution).kinds[0])
+
+    explained = 0
+    for prompt in sample(distribution, 12, 20, seed=4).prompts:
+        text, found = PAPER.vocabulary.decode(prompt[None])[0], explain_entailed(prompt, PAPER, distribution)
+        if found is not None:
+            explained += 1
+            assert kind(found.forced_by) == "entailed"
+            for i in range(len(found.forced_by)):
+                assert kind(found.forced_by[:i] + found.forced_by[i + 1 :]) != "entailed"
+    assert explained >= 6
 
 
 @pytest.mark.parametrize(

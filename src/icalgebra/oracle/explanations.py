@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from icalgebra.language.vocabulary import ANSWER, FACT_LENGTH
+from icalgebra.language.vocabulary import ANSWER, FACT_LENGTH, MECHANISMS
 from icalgebra.language.world import World
 from icalgebra.oracle.arrays import multisets, oracle_arrays
 from icalgebra.oracle.posteriors import Query, classify_queries, kind_names, query_mode, split_query
 from icalgebra.oracle.rows import multiset_log_weights
 from icalgebra.oracle.threads import parallel_rows
+from icalgebra.solvers.reference import proof as mechanism_proof
 
 
 @dataclass(frozen=True)
@@ -67,13 +68,24 @@ def explain_entailed(tokens: np.ndarray, world: World, query: Query = "holdout")
 
 
 def forcing_facts(prompt: np.ndarray, world: World, query: Query) -> list[str]:
-    """A minimal set of facts that force the answer: facts are dropped one by one, the last first, if they can be."""
+    """A minimal set of facts that force the answer; where the facts of one mechanism do, part of these.
+
+    Facts are dropped one by one, the last first, if they can be. Without this start the fact that holds the query itself
+    was dropped early, and five others remained.
+    """
     *texts, last = _fact_texts(prompt, world)
-    kept = list(dict.fromkeys(texts))
+
+    def force(facts: list[str]) -> bool:
+        tokens = world.vocabulary.encode("".join([*facts, last]))
+        return classify_queries(tokens[None], world, query).kinds[0] == "entailed"
+
+    every = list(dict.fromkeys(texts))
+    proofs = [proof for name in MECHANISMS for proof in mechanism_proof(name, "".join([*texts, last])).values()]
+    one_step = ([fact for fact in every if fact.replace("=", "")[1:] in proof] for proof in proofs)
+    kept = next(filter(force, one_step), every)
     for fact in reversed(kept.copy()):
         fewer = [other for other in kept if other != fact]
-        shorter = world.vocabulary.encode("".join([*fewer, last]))
-        if classify_queries(shorter[None], world, query).kinds[0] == "entailed":
+        if force(fewer):
             kept = fewer
     return kept
 
