@@ -259,7 +259,8 @@ def test_a_mechanism_that_suffices_is_the_reason() -> None:
         ",dh=n,db=o,ae=k,dg=i,ak=e,id=b,fe=a,db="
     )
     found = explain_entailed(PAPER.vocabulary.encode(text), PAPER, "train")
-    assert found is not None and found.forced_by == [",db=o"]
+    assert found is not None
+    assert found.forced_by == [",db=o"]
 
 
 @pytest.mark.parametrize("distribution", ["train", "holdout"])

@@ -70,8 +70,8 @@ def explain_entailed(tokens: np.ndarray, world: World, query: Query = "holdout")
 def forcing_facts(prompt: np.ndarray, world: World, query: Query) -> list[str]:
     """A minimal set of facts that force the answer; where the facts of one mechanism do, part of these.
 
-    Facts are dropped one by one, the last first, if they can be. Without this start the fact that holds the query itself
-    was dropped early, and five others remained.
+    Facts are dropped one by one, the last first, if they can be. Starting from all facts, this also drops a fact that
+    states the query itself, and leaves five others.
     """
     *texts, last = _fact_texts(prompt, world)
 
