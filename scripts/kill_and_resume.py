@@ -16,6 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from icalgebra.errors import InputError
 from icalgebra.train import TrainConfig, train
 
 CONFIG = TrainConfig(
@@ -34,6 +35,14 @@ def start(run: Path) -> None:
 
 def resume(run: Path) -> None:
     train(resume=run, device="cpu")
+
+
+def resume_unless_in_use(run: Path) -> None:
+    """Ends with exit code 2 where another process trains the run, as the command line does."""
+    try:
+        resume(run)
+    except InputError:
+        sys.exit(2)
 
 
 def outcome(run: Path) -> tuple[bytes, bytes, list[dict]]:
