@@ -29,8 +29,9 @@ from typing import Any
 
 import torch
 
-from icalgebra.experiments import EXPERIMENTS
-from icalgebra.experiments.running import run_experiment
+from icalgebra.errors import InputError
+from icalgebra.experiments import EXPERIMENTS, experiment
+from icalgebra.experiments.running import run_experiment, settings
 from icalgebra.experiments.shared.loaded_model import Runs, load_with_config, name_of
 from icalgebra.results import result_path, write_result
 from icalgebra.train import PRESETS, preset, train
@@ -80,6 +81,14 @@ def stage(given: argparse.Namespace, model: str, name: str) -> None:
         result = replace(result, command=shlex.join(command))
     write_result(given.out, result)
     print(f"{model} {name}: {time.perf_counter() - begun:.0f} s", flush=True)
+
+
+def check(given: argparse.Namespace, names: list[str]) -> None:
+    """A mistyped name ends the script here, and not an hour later the one stage that has it."""
+    for name in {*names, *(item.split(".")[0] for item in given.set)}:
+        settings(experiment(name), given.tier, changes_of(name, given.set))
+    for name in {item.split(".")[0] for item in given.train}:
+        preset(name).with_changes(**changes_of(name, given.train))
 
 
 def has_result(given: argparse.Namespace, model: str, name: str) -> bool:
@@ -145,6 +154,10 @@ def main() -> None:
     if given.one:
         stage(given, given.models[0], names[0])
         return
+    try:
+        check(given, names)
+    except (InputError, json.JSONDecodeError) as error:
+        parser.error(str(error))
     given.until = time.perf_counter() + given.limit
     train_and_ask(given, names)
     stages = list(itertools.product(given.models, names))

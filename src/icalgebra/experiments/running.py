@@ -34,13 +34,14 @@ def run_experiment(
     subjects: dict[str, dict[str, Any]] = {"model": {"loaded": loaded}, "runs": {"runs": runs}}
     subject = subjects.get(chosen.about, {})
     result: Result = chosen.part("measure").run(
-        tier=tier, seed=seed, **subject, **_settings(chosen, tier, changes or {})
+        tier=tier, seed=seed, **subject, **settings(chosen, tier, changes or {})
     )
     used = loaded.device if loaded else torch.device(runs.device if runs else "cpu")
     return replace(result, provenance=provenance(perf_counter() - begin, _device_and_precision(used)))
 
 
-def _settings(chosen: Experiment, tier: str, changes: Mapping[str, Any]) -> dict[str, Any]:
+def settings(chosen: Experiment, tier: str, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The tier's settings with these changes."""
     known = chosen.settings(tier)
     for name in changes:
         if name not in known:
