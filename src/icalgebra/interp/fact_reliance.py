@@ -20,7 +20,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from icalgebra.errors import InputError
-from icalgebra.interp.hooks import cached
+from icalgebra.interp.hooks import cached, check_unhooked
 from icalgebra.language.vocabulary import FACT_LENGTH, LEFT
 from icalgebra.model.inputs import model_prompts
 from icalgebra.model.predict import chunks, on_device, rows_per_pass
@@ -51,6 +51,7 @@ def logits_without(
     model: Transformer, prompt: Integer[np.ndarray, " T"], sets: Sequence[Sequence[int]]
 ) -> Float[np.ndarray, "sets N"]:
     """Logits of the variables behind the last '=', without each set of facts (their indices) of one prompt."""
+    check_unhooked(model)
     tokens = on_device(model, prompt[None])
     with cached(model, *KEPT) as cache:
         whole = model(tokens)[0, -1]

@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from icalgebra.errors import unknown
+from icalgebra.errors import InputError, unknown
 from icalgebra.interp.head_names import HeadLike, as_head, head_name, looks_like_head, parse_head
+from icalgebra.model.partial_pass import is_hooked
 from icalgebra.model.transformer import Transformer
 
 if TYPE_CHECKING:
@@ -45,6 +46,15 @@ def hooked(model: Transformer, changes: Mapping[Any, Change]) -> Iterator[None]:
             )
             stack.callback(handle.remove)
         yield
+
+
+def check_unhooked(model: Transformer) -> None:
+    """Raise InputError where the model has hooks: a resumed run skips most modules, so they would act in part of it."""
+    if is_hooked(model):
+        raise InputError(
+            "this model has hooks, which a run resumed from cached activations would skip; leave the hooked or cached "
+            "block (or remove the hooks), or combine changes in one `hooked` and call the model itself"
+        )
 
 
 def _place(model: Transformer, name: HeadLike) -> tuple[str, int | None]:

@@ -22,6 +22,7 @@ from icalgebra.interp.hooks import Change, cached, hooked, replace
 from icalgebra.interp.last_token_cache import LastTokenCache, as_run, cache_last_token, resumable, resume
 from icalgebra.language.parsing import as_prompts, is_text
 from icalgebra.language.vocabulary import Vocabulary
+from icalgebra.model.partial_pass import is_hooked
 from icalgebra.model.predict import chunks, on_device, rows_per_pass
 from icalgebra.model.transformer import Transformer
 
@@ -115,11 +116,12 @@ def indirect_effects(
     clean, corrupt: sequences, text or token rows. The metric is of the logits after the last token, so prompts end in
     their query's '='. sites: heads ("2.1"), names of hook points at the last position, or Site values.
     resumed: None resumes runs where that is possible; False makes plain forward passes, which tests compare with.
+    Inside `hooked` they are plain, so that the effects are those of the changed model.
     """
     clean, corrupt, targets = _checked(model, clean, corrupt, targets)
     sites = head_sites(model) if sites is None else [as_site(model, site) for site in sites]
     if resumed is None:
-        resumed = all(site.position == -1 and resumable(site.name) for site in sites)
+        resumed = not is_hooked(model) and all(site.position == -1 and resumable(site.name) for site in sites)
     effects = [
         _effects(
             model, on_device(model, clean[rows]), on_device(model, corrupt[rows]), on_device(model, targets[rows]),
