@@ -18,7 +18,7 @@ from torch import Tensor
 
 from icalgebra.errors import InputError, unknown
 from icalgebra.interp.head_names import HeadLike, as_head, looks_like_head
-from icalgebra.interp.hooks import Change, cached, hooked, replace
+from icalgebra.interp.hooks import ATTENTION, Change, cached, hooked, place_of, replace
 from icalgebra.interp.last_token_cache import LastTokenCache, as_run, cache_last_token, resumable, resume
 from icalgebra.language.parsing import as_prompts, is_text
 from icalgebra.language.vocabulary import Vocabulary
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
 
 Metric = Callable[[Tensor, Tensor], Tensor]  # logits [n, variants, d_vocab] and targets [n] to scores [n, variants]
+
+HEADED = (*ATTENTION, *(f"attn.hook_{name}" for name in ("q", "k", "v", "rot_q", "rot_k", "z", "result")))
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,10 @@ def as_site(model: Transformer, given: HeadLike | Site) -> Site:
     site = given if isinstance(given, Site) else Site(str(given))
     if site.name not in model.hook_points():
         raise unknown("head or hook point", site.name, model.hook_points())
+    if site.head is not None and not site.name.endswith(HEADED):
+        raise InputError(f"{site.name} is not divided into heads; leave the site's head out")
+    if site.head is not None:
+        as_head(model, (0, site.head))
     return site
 
 
@@ -213,8 +219,6 @@ def _hooked(model: Transformer, clean: Tensor, corrupt: Tensor, sites: Iterable[
             with cached(model, site.name) as cache:
                 model(clean)
             values = cache
-        value = values[site.name]
-        value = value if site.position is None else value[:, site.position]
-        value = value if site.head is None else value.select(-2, site.head)
+        value = values[site.name][place_of(site.name, site.position, site.head)]
         with hooked(model, {site.name: replace(value, site.position, site.head)}):
             yield model(corrupt)[:, -1]
