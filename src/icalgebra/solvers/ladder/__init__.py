@@ -40,7 +40,8 @@ from icalgebra.solvers.ladder.rules import refute, run
 
 Queries = Literal["every", "last"]
 
-__all__ = ["RUNGS", "Decisions", "Proof", "check_proof", "decide_by_facts", "decide_queries", "prove", "rung_predictor"]
+__all__ = ["RUNGS", "Decisions", "Proof", "check_proof", "decide_by_facts", "decide_queries", "prove", "rules_hold",
+           "rung_predictor"]  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +124,11 @@ def prove(prompt: str | ArrayLike, world: World | None = None) -> Proof | None:
     else:
         run(known, query, int(decided.depths[0]))
     return write_proof(known.products[query], context, world, RUNGS[rung])
+
+
+def rules_hold(world: World) -> bool:
+    """Whether all structures of a world are groups: the rules are those of groups, and elsewhere nothing is proved."""
+    return all(structure.kind == "group" for structure in world.pool)
 
 
 def check_groups(world: World) -> None:
