@@ -98,6 +98,9 @@ EXPRESSIONS: dict[str, str] = {
     "icalgebra.counterfactual_pairs('closures')": "did you mean 'closure'",
     "next(icalgebra.batches('train', 0))": "at least 1",
     "icalgebra.SequenceDataset('trian')": "did you mean 'train'",
+    "icalgebra.SequenceDataset('train', rank=2, n_ranks=2)": "counted from 0",
+    "icalgebra.SequenceDataset('train', rank=-1, n_ranks=2)": "counted from 0",
+    "icalgebra.SequenceDataset('train', first_batch=-1)": "batches are counted from 0",
     "TrainConfig(structures=('S4',))": "all 42 groups",
     "TrainConfig(steps='many')": "steps must be a whole number",
 }

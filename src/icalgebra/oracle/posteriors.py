@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from icalgebra.data.distributions import holds_out
 from icalgebra.errors import InputError, unknown
 from icalgebra.language.parsing import as_prompts
 from icalgebra.language.sequences import Sequences
@@ -168,12 +169,17 @@ class Ceiling:
 
 
 def ceiling_hits(
-    sequences: Sequences, query: Query = "holdout", ask: Queries | None = None, world: World | None = None
+    sequences: Sequences, query: Query | None = None, ask: Queries | None = None, world: World | None = None
 ) -> Ceiling:
     """The best possible accuracy by context size; equally likely best answers share the credit.
 
-    world: the world that the predictor believes in, if not the sequences' own. Impossible queries earn no credit.
+    query: by default holdout where the distribution holds the query and its reverse out, else train; ask then "every"
+    for train and "last" for all others, as in hits_by_facts. world: the world that the predictor believes in, if not
+    the sequences' own. Impossible queries earn no credit.
     """
+    if query is None:
+        ask = ask or ("every" if sequences.distribution == "train" else "last")
+        query = "holdout" if holds_out(sequences.distribution) else "train"
     classified = classify_by_facts(sequences.prompts, world or sequences.world, query, ask)
     p = classified.probabilities[:, 1:]
     answers = sequences.facts[:, 1:, 2]
