@@ -243,6 +243,10 @@ def test_the_ceiling_takes_the_query_as_its_distribution_draws_it(name: str, que
     assert (found.kinds != "impossible").all()
 
 
+def test_counterfactual_pairs_have_a_ceiling() -> None:
+    assert ceiling_hits(icalgebra.counterfactual_pairs("closure", 8).base).hits[:, -1].all()
+
+
 def test_train_view_of_a_held_out_query() -> None:
     sequences = sample("holdout", 5, 20, seed=0)
     view = posterior_by_facts(sequences.prompts, sequences.world, "train", ask="last")

@@ -97,8 +97,8 @@ def distribution(name: str) -> Distribution:
 
 
 def holds_out(name: str) -> bool:
-    """Whether neither the query nor its reverse can occur in the context."""
-    return distribution(name).spec.held_out == _HOLDOUT
+    """Whether neither the query nor its reverse can occur in the context; counterfactual pairs hold both out, too."""
+    return name not in DISTRIBUTIONS or DISTRIBUTIONS[name].spec.held_out == _HOLDOUT
 
 
 def sample(

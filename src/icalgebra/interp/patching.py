@@ -126,6 +126,8 @@ def indirect_effects(
     """
     clean, corrupt, targets = _checked(model, clean, corrupt, targets)
     sites = head_sites(model) if sites is None else [as_site(model, site) for site in sites]
+    if not sites:
+        raise InputError("name at least one site to patch, such as ['2.1']")
     if resumed is None:
         resumed = not is_hooked(model) and all(site.position == -1 and resumable(site.name) for site in sites)
     effects = [
@@ -147,6 +149,8 @@ def _checked(
         for given in (clean, corrupt)
     )
     targets = np.asarray(targets)
+    if not np.issubdtype(targets.dtype, np.integer):
+        raise InputError(f"targets are token ids, such as sequences.answers, and not {targets.dtype}")
     if not len(clean) or clean.shape != corrupt.shape or targets.shape != clean.shape[:1]:
         raise InputError(
             "patching needs clean and corrupt prompts of one shape and one target per pair, "

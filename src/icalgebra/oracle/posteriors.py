@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from icalgebra.data.distributions import holds_out
 from icalgebra.errors import InputError, unknown
@@ -94,12 +93,12 @@ def ranked(probabilities: np.ndarray, digits: int = 30) -> dict[str, float]:
     return {letters[i]: round(float(probabilities[i]), digits) for i in order if probabilities[i] > 0}
 
 
-def posterior(tokens: ArrayLike, world: World, query: Query = "holdout") -> Float64[np.ndarray, "n N"]:
-    """The posterior over the answer, [n, N]; tokens [n, 5k−1] or text end in the query's '='; zeros: impossible."""
+def posterior(tokens: Any, world: World, query: Query = "holdout") -> Float64[np.ndarray, "n N"]:
+    """The posterior over the answer, [n, N]; zeros: impossible. Tokens [n, 5k−1], text or sequences end in its '='."""
     return classify_queries(tokens, world, query).probabilities
 
 
-def classify_queries(tokens: ArrayLike, world: World, query: Query = "holdout") -> ClassifiedQueries:
+def classify_queries(tokens: Any, world: World, query: Query = "holdout") -> ClassifiedQueries:
     """The posterior of every query, and whether its answer is entailed, a guess or impossible."""
     facts, queries = split_query(tokens, world)
     n = len(facts)
@@ -202,7 +201,7 @@ def asks_every(query: Query, ask: Queries | None) -> bool:
     return query == "train" if ask is None else ask == "every"
 
 
-def split_query(rows: ArrayLike, world: World) -> tuple[np.ndarray, np.ndarray]:
+def split_query(rows: Any, world: World) -> tuple[np.ndarray, np.ndarray]:
     """Tokens [n, 5k−1] to context facts [n, k−1, 3] and queries [n, 2]; malformed tokens raise InputError."""
     check_world(world)
     tokens = as_prompts(rows, world.vocabulary)
