@@ -11,6 +11,9 @@ A head's name stands for its output, [n, T, d_head]: cached(model, "3.6"), or ho
 a function from the value to the new value. Attention (hook_pattern, hook_attn_scores) is [n, head, query, key], and its
 positions are the queries'. Hooks are removed when the block ends, even on an error, and no other reference keeps the
 activations alive.
+
+Functions that resume runs from cached activations (last_token_cache.py: patch, logit_lens, explain, …) would skip hooks
+and refuse a model that has some. indirect_effects makes plain passes then.
 """
 
 from __future__ import annotations
