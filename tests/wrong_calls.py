@@ -20,6 +20,7 @@ COMMAND_LINES: dict[str, tuple[list[str], str]] = {
     "no sequence to explain": (["explain", "small"], "needs SEQUENCE"),
     "an answered query": (["explain", "small", ",ab=c"], "write …,ab="),
     "an unknown letter": (["explain", "small", ",az="], "a variable (a–p)"),
+    "fewer parts than none": (["explain", "small", ",ab=", "--parts", "-1"], "--parts is a count"),
     "no such model": (["explain", "smal", ",ab="], "shipped model (small)"),
     "a pickle": (["eval", "model.pt"], "only .safetensors files are read"),
     "half a fact": (["ask", "small", ",ab"], "expected '='"),
