@@ -3,6 +3,7 @@
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from helpers import exit_code, message_of
 from icalgebra.bridges import huggingface
 from icalgebra.bridges.huggingface import from_huggingface, to_huggingface
 from icalgebra.bridges.layouts import LAYOUTS, fuse_heads, split_heads
+from icalgebra.bridges.model_card import model_card
 from icalgebra.errors import InputError, RunError
 from icalgebra.model.checkpoints import write_checkpoint
 from icalgebra.model.transformer import ModelConfig, Transformer
@@ -107,6 +109,25 @@ def test_a_runs_card_has_the_accuracies_of_its_checkpoint(tmp_path: Path) -> Non
     (tmp_path / "run" / "metrics.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records))
     to_huggingface(tmp_path / "run", tmp_path / "out")
     assert "| holdout | 50.00 [40.38, 59.62] | 20.00 [13.34, 28.88] |" in (tmp_path / "out" / "README.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, "sequences of 200 facts from C3, D4 with 16 variables, p_mix 0.7; the variable `a` is never an identity."),
+        ({"d2": True}, "from C3, D4, D2 with"),
+        ({"mixture_rule": "all", "reserved": "none"}, "from C3, D4 with 16 variables, each once a sequence. "),
+        ({"mixture_rule": "stop"}, "p_mix 0.7, mixture rule stop;"),
+        ({"short_facts": 50, "short_steps": 9}, "sequences of 50 facts in the first 9 steps, then 200 facts from"),
+        ({"lengths": ((50, 0.7), (200, 0.3))}, "of 50 (70% of the steps), 200 (30% of the steps) facts from"),
+        ({"lengths": ((50, 0.7), (200, 0.3)), "batch_size": 128}, "steps of 128 or 512 sequences, each seen once."),
+        ({}, "It reads facts about hidden finite groups, "),
+        ({"structures": ("C3", "Quasigroup(5,0)")}, "It reads facts about hidden finite structures, "),
+    ],
+)
+def test_a_card_says_what_the_model_was_trained_on(changes: dict[str, Any], said: str) -> None:
+    run = TrainConfig(structures=("C3", "D4")).with_changes(**changes)
+    assert said in model_card("mine", "Starcoder2ForCausalLM", run.model, run, {})
 
 
 def test_an_export_with_other_logits_leaves_nothing_behind(tmp_path: Path, monkeypatch) -> None:

@@ -102,3 +102,16 @@ def test_why_gives_the_proof_and_what_the_model_rests_on(capsys) -> None:
     assert "rests" not in out  # no model
     _, out, _ = ask(capsys, ",ab=c,de=", "--why")
     assert "No proof" in out
+
+
+def test_a_world_that_is_not_of_groups_has_answers_without_proofs(capsys, tmp_path) -> None:
+    (tmp_path / "minus.csv").write_text("0,2,1\n1,0,2\n2,1,0\n")  # x − y in C3, a quasigroup
+    options = ("--table", str(tmp_path / "minus.csv"), "--variables", "4", "--json")
+    with pytest.raises(SystemExit) as ended:
+        main(["oracle", ",bb=c,dd=", *options, "--proof"])
+    answer = json.loads(capsys.readouterr().out)
+    assert (ended.value.code, answer["kind"], answer["posterior"]) == (0, "entailed", {"c": 1.0})
+    assert "proof" not in answer
+    code, out, _ = ask(capsys, ",bb=c,dd=", *options, "--why")
+    answer = json.loads(out)
+    assert (code, answer["oracle"]["posterior"], answer["proof"]) == (0, {"c": 1.0}, None)

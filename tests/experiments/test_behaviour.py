@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
@@ -90,6 +90,16 @@ def test_hits_by_facts_are_those_of_the_predictor() -> None:
     train = sample("train", 30, 12, seed=1)
     shorter = replace(train, tokens=train.tokens[:, :25])
     assert (hits_by_facts(SUBJECT.model, train, (5,))[:, 0] == hits(SUBJECT.predictor, shorter)).all()
+
+
+@pytest.mark.parametrize("name", ["train", "holdout"])
+@pytest.mark.parametrize("facts", [(0,), (-1,), (3, 13), (), (2.5,)])
+def test_hits_by_facts_are_of_numbers_that_are_there(name: str, facts: Sequence[Any]) -> None:
+    sequences = sample(name, 4, 12, world=SUBJECT.world)
+    with pytest.raises(InputError, match=r"numbers? of facts"):
+        hits_by_facts(SUBJECT.model, sequences, facts)
+    one, same = (hits_by_facts(SUBJECT.model, sequences, given) for given in (np.array([3]), [3]))
+    np.testing.assert_array_equal(one, same)
 
 
 def test_rope_does_not_notice_where_a_sequence_begins() -> None:

@@ -105,6 +105,7 @@ def test_an_exchange_is_a_plain_run_with_a_hook(model: Transformer, runs: PairRu
     basis = random_bases(model.unembedding, 5, 1, seed=2)
     with torch.no_grad(), hooked(model, {site: project(basis[0].T, value_of(runs.source, site), positions=-1)}):
         plain = model(on_device(model, PAIRS.base.prompts))[:, -1]
+    with torch.no_grad():
         torch.testing.assert_close(exchanged(model, runs, site, basis)[:, 0], plain, atol=1e-4, rtol=1e-4)
 
 

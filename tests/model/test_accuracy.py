@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 import icalgebra
 from icalgebra.cli import main
@@ -38,6 +39,26 @@ def copier(tokens: np.ndarray) -> np.ndarray:
 def test_ties_and_empty_rows_are_wrong() -> None:
     scores = np.array([[0.1, 0.9, 0.0], [0.5, 0.5, 0.0], [0.0, 0.0, 0.0], [0.2, 0.3, 0.5]])
     assert strictly_best(scores, np.array([1, 0, 2, 1])).tolist() == [True, False, False, False]
+
+
+@pytest.mark.parametrize("kind", [bool, int, np.uint8, np.float16])
+def test_a_predictor_may_return_one_hot_rows_of_any_type(kind: type) -> None:
+    expected = accuracy(copier, "train", 50, 12, world=WORLD)
+    assert expected.value > 0
+    assert accuracy(lambda tokens: copier(tokens).astype(kind), "train", 50, 12, world=WORLD) == expected
+
+
+def test_a_predictor_may_return_tensors_that_need_gradients() -> None:
+    model = Transformer(MICRO.model)
+
+    def own(tokens: np.ndarray) -> torch.Tensor:
+        return model(tokens)[:, -1, : WORLD.n_variables]
+
+    expected = accuracy(icalgebra.as_predictor(model), "train", 50, 12, world=WORLD)
+    assert accuracy(own, "train", 50, 12, world=WORLD) == expected
+    assert accuracy(lambda tokens: own(tokens).bfloat16(), "train", 4, 12, world=WORLD).n == 4
+    with pytest.raises(InputError, match="complex128"):
+        accuracy(lambda tokens: copier(tokens) + 0j, "train", 4, 12, world=WORLD)
 
 
 def test_a_copier_answers_copy_and_nothing_held_out() -> None:

@@ -21,6 +21,7 @@ from icalgebra.data.distributions import sample
 from icalgebra.errors import InputError
 from icalgebra.language.world import World
 from icalgebra.oracle import (
+    Query,
     ceiling_hits,
     classify_by_facts,
     classify_queries,
@@ -35,6 +36,7 @@ from icalgebra.oracle import (
 )
 from icalgebra.oracle.arrays import multisets
 from icalgebra.oracle.posteriors import Query
+from icalgebra.solvers import Queries
 
 TINY = {
     "abelian": World(("C3", "C4", "D2"), 6),
@@ -222,6 +224,28 @@ def test_ceiling_rises_to_one() -> None:
     assert ceiling.expected[:, 0].mean() < 0.4
     assert ceiling.expected[:, -1].mean() > 0.97
     assert ceiling.hits.mean() == pytest.approx(ceiling.expected.mean(), abs=0.06)
+
+
+@pytest.mark.parametrize(
+    ("name", "query", "ask"),
+    [
+        ("holdout", "holdout", "last"),
+        ("cancel", "holdout", "last"),
+        ("train", "train", "every"),
+        ("copy", "train", "last"),
+        ("commute", "train", "last"),
+    ],
+)
+def test_the_ceiling_takes_the_query_as_its_distribution_draws_it(name: str, query: Query, ask: Queries) -> None:
+    sequences = sample(name, 20, 30, seed=0)
+    found, stated = ceiling_hits(sequences), ceiling_hits(sequences, query, ask)
+    np.testing.assert_array_equal(found.hits, stated.hits)
+    assert found.hits[:, -1].mean() > 0.5  # not queries of another law, which would be impossible
+    assert (found.kinds != "impossible").all()
+
+
+def test_counterfactual_pairs_have_a_ceiling() -> None:
+    assert ceiling_hits(icalgebra.counterfactual_pairs("closure", 8).base).hits[:, -1].all()
 
 
 def test_train_view_of_a_held_out_query() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from icalgebra import World, prove, sample, solver
 from icalgebra.errors import InputError
-from icalgebra.oracle import catalogue_predictor, classify_queries
+from icalgebra.oracle import catalogue_predictor, classify_queries, posterior
 from icalgebra.solvers.ladder import RUNGS, decide_by_facts, decide_queries
 from icalgebra.solvers.ladder.deductions import ASSOCIATIVE, Deductions
 from icalgebra.solvers.ladder.membership import members_of
@@ -148,3 +148,15 @@ def test_membership(name, world, facts, query, surely, possibly):
 def test_a_contradictory_context_is_decided_by_no_rung():
     assert prove(",ab=c,ab=d,ab=") is None
     assert prove(",ab=c,ad=c,ba=") is None
+
+
+def test_rungs_and_proofs_take_sequences_text_or_tokens_as_mechanisms_do():
+    sequences = sample("holdout", 3, 10)
+    for name in ("copy", "chain"):
+        expected = solver(name)(sequences.prompts)
+        np.testing.assert_array_equal(solver(name)(sequences), expected)
+        np.testing.assert_array_equal(solver(name)([row.prompt for row in sequences]), expected)
+        assert solver(name)(sequences[0:0]).shape == (0, 16)
+    assert prove(sequences[0]) == prove(sequences[0].prompt) == prove(sequences.prompts[0]) is not None
+    assert posterior(sequences[0:0], World()).shape == (0, 16)
+    np.testing.assert_array_equal(posterior(sequences, World()), posterior(sequences.prompts, World()))

@@ -89,7 +89,7 @@ tags: [in-context-algebra, icalgebra, interpretability]
 # {name}
 
 A decoder-only transformer for in-context algebra ({shape}), exported by icalgebra {__version__} as {architecture}.
-It reads facts about hidden finite groups, `,{a}{b}={c}`, and predicts the answer of the last one.
+It reads facts about hidden finite {_kinds(run)}, `,{a}{b}={c}`, and predicts the answer of the last one.
 
 ```python
 from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -109,14 +109,31 @@ Reading it back: `icalgebra.from_huggingface("FOLDER")`, exact.
 """
 
 
+def _kinds(run: TrainConfig | None) -> str:
+    groups = run is None or all(structure.kind == "group" for structure in run.world.pool)
+    return "groups" if groups else "structures"
+
+
 def _data(run: TrainConfig | None) -> str:
     if run is None:
         return "**Data.** Not stated by the exported model.\n"
-    reserved = "" if run.world.reserved is None else f"; the variable `{run.world.reserved}` is never an identity"
+    world, rows = run.world, sorted({run.rows_of(facts) for facts, _ in run.lengths} or {run.batch_size})
+    names = [*run.structures, *(s.name for s in world.pool[len(run.structures) :])]  # D2 comes with an option
+    mixture = "each once a sequence" if world.mixture_rule == "all" else f"p_mix {world.p_mix}"
+    mixture += ", mixture rule stop" if world.mixture_rule == "stop" else ""
+    reserved = "" if world.reserved is None else f"; the variable `{world.reserved}` is never an identity"
     return (
-        f"**Data.** Training sequences of {run.n_facts} facts from {', '.join(run.structures)} with {run.n_variables} "
-        f"variables, p_mix {run.p_mix}{reserved}. {run.steps} steps of {run.batch_size} sequences, each seen once.\n"
+        f"**Data.** Training sequences of {_lengths(run)} from {', '.join(names)} with {run.n_variables} "
+        f"variables, {mixture}{reserved}. {run.steps} steps of {' or '.join(map(str, rows))} sequences, each seen "
+        "once.\n"
     )
+
+
+def _lengths(run: TrainConfig) -> str:
+    if run.lengths:
+        return f"{', '.join(f'{facts} ({p:.0%} of the steps)' for facts, p in run.lengths)} facts"
+    short = f"{run.short_facts} facts in the first {run.short_steps} steps, then " if run.short_steps else ""
+    return f"{short}{run.n_facts} facts"
 
 
 def _table(accuracies: dict[str, dict[int, Estimate]]) -> str:

@@ -17,7 +17,7 @@ from icalgebra.language.parsing import read_prompt
 from icalgebra.language.world import World
 from icalgebra.oracle import classify_queries, explain_impossible, likely_query, ranked
 from icalgebra.solvers import MECHANISMS, proof
-from icalgebra.solvers.ladder import prove
+from icalgebra.solvers.ladder import prove, rules_hold
 
 DIGITS = 6  # of probabilities in JSON
 SHOWN = 3  # likeliest answers listed per predictor
@@ -104,7 +104,7 @@ class Ask(WorldOptions):
 def _reasons(prompt: np.ndarray, world: World, loaded: Any) -> dict[str, Any]:
     """The proof on the lowest rung of the ladder (null where there is none), and what the model's answer rests on."""
     facts = world.vocabulary.decode(prompt)[0][1:].split(",")[:-1]
-    proven = prove(prompt, world)
+    proven = prove(prompt, world) if rules_hold(world) else None
     found: dict[str, Any] = {"proof": None if proven is None else {**proven.to_dict(), "words": proven.words(facts)}}
     if loaded is None:
         return found
@@ -142,7 +142,7 @@ def _show(answer: dict[str, Any]) -> None:
 def _reason_lines(answer: dict[str, Any]) -> Iterator[str]:
     if "proof" in answer:
         steps = answer["proof"]
-        yield f"Proof ({steps['rung']}, depth {steps['depth']}):" if steps else "No proof that needs no list of groups."
+        yield f"Proof ({steps['rung']}, depth {steps['depth']}):" if steps else "No proof on any rung of the ladder."
         yield from (f"  {words}" for words in (steps["words"] if steps else ()))
     if "reliance" in answer:
         rests = answer["reliance"]

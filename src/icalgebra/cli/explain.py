@@ -11,6 +11,7 @@ from rich.table import Table
 
 from icalgebra.atomic_files import write_text
 from icalgebra.cli.common import MaybePath, console, optional_arg
+from icalgebra.errors import InputError
 from icalgebra.interp.explanation import Explanation, Part, explain
 from icalgebra.interp.explanation_html import explanation_page
 from icalgebra.model.checkpoints import load_model
@@ -41,6 +42,8 @@ class Explain:
     """One JSON object."""
 
     def run(self) -> None:
+        if self.parts < 0:
+            raise InputError(f"--parts is a count of heads and MLPs, not {self.parts}")
         model = load_model(self.model, choose_device(self.device))
         found = explain(model, self.text, query=self.query, seed=self.seed)
         if self.html is not None:

@@ -17,7 +17,7 @@ from icalgebra.language.vocabulary import ANSWER
 from icalgebra.language.world import World
 from icalgebra.oracle import classify_queries, explain_entailed, explain_impossible
 from icalgebra.oracle.arrays import oracle_arrays
-from icalgebra.solvers.ladder import prove
+from icalgebra.solvers.ladder import prove, rules_hold
 
 SHOWN = 5  # mixtures in the text output
 
@@ -68,7 +68,8 @@ class Oracle(WorldOptions):
         why = {"entailed": explain_entailed, "impossible": explain_impossible}.get(kind)
         explanation = why(prompt, world, self.query) if why else None
         answer |= {kind: asdict(explanation)} if explanation else {}
-        proven = prove(prompt, world) if self.proof and kind == "entailed" else None
+        wanted = self.proof and kind == "entailed" and rules_hold(world)
+        proven = prove(prompt, world) if wanted else None
         if proven is not None:
             facts = answer["text"][1:].split(",")[:-1]
             answer["proof"] = {**proven.to_dict(), "words": proven.words(facts)}

@@ -61,6 +61,10 @@ class SequenceDataset(IterableDataset[torch.Tensor]):
         argument(str | None, stream, "stream")
         if min(batch_size, n_ranks) < 1 or batch_size % n_ranks:
             raise InputError(f"a batch of {batch_size} rows cannot be shared evenly by {n_ranks} ranks")
+        if not 0 <= rank < n_ranks:  # its rows would be those of another batch
+            raise InputError(f"of {n_ranks} ranks the last is {n_ranks - 1}, not {rank}: they are counted from 0")
+        if first_batch < 0:
+            raise InputError(f"batches are counted from 0; first_batch cannot be {first_batch}")
         self.name, self.batch_size, self.n_facts, self.seed, self.stream = name, batch_size, n_facts, seed, stream
         self.n_batches, self.first_batch, self.rank, self.n_ranks = n_batches, first_batch, rank, n_ranks
 

@@ -96,6 +96,11 @@ def distribution(name: str) -> Distribution:
     return DISTRIBUTIONS[name]
 
 
+def holds_out(name: str) -> bool:
+    """Whether neither the query nor its reverse can occur in the context; counterfactual pairs hold both out, too."""
+    return name not in DISTRIBUTIONS or DISTRIBUTIONS[name].spec.held_out == _HOLDOUT
+
+
 def sample(
     name: str = "train",
     n: int = 1,

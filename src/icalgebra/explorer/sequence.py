@@ -30,7 +30,7 @@ from icalgebra.language.world import World
 from icalgebra.model.predict import on_device
 from icalgebra.oracle import Query, classify_queries, explain_entailed, explain_impossible, likely_query
 from icalgebra.solvers import proof, solver
-from icalgebra.solvers.ladder import RUNGS, Proof, prove
+from icalgebra.solvers.ladder import RUNGS, Proof, prove, rules_hold
 from icalgebra.solvers.reference import cancellation_set, closure_set
 
 MIXTURES = 5  # multisets of structures listed
@@ -171,7 +171,7 @@ def _mechanism(name: str, text: str, facts: list[str]) -> Mechanism:
 
 def _rungs(prompts: np.ndarray, world: World, facts: list[str]) -> list[Rung]:
     """Empty for a world that is not of groups: the ladder's rules are those of groups."""
-    if any(structure.kind != "group" for structure in world.pool):
+    if not rules_hold(world):
         return []
     found = prove(prompts, world)
     return [_rung(name, prompts, world, found, facts) for name in RUNGS]

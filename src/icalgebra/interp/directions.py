@@ -75,6 +75,8 @@ def steer(
     layers, steps = range(model.config.n_layers), torch.atleast_2d(steps)
     if not -len(layers) <= layer < len(layers):
         raise InputError(f"layer {layer} is not in this model: its layers are 0 to {len(layers) - 1}")
+    if steps.shape[-1] != model.config.d_model:
+        raise InputError(f"steering vectors of this model have {model.config.d_model} entries, not {steps.shape[-1]}")
     change = {f"blocks.{layers[layer]}.hook_attn_out": lambda value: value + steps}
     return resume(model, as_run(model, run, keys=True), change, len(steps))
 

@@ -31,7 +31,7 @@ from icalgebra.model.inputs import model_prompts, trained_world
 from icalgebra.model.transformer import Transformer
 from icalgebra.oracle import Query, classify_queries, explain_entailed, explain_impossible, likely_query, ranked
 from icalgebra.solvers import proof
-from icalgebra.solvers.ladder import prove
+from icalgebra.solvers.ladder import prove, rules_hold
 
 if TYPE_CHECKING:
     import numpy as np
@@ -134,9 +134,7 @@ def explain(
 
 
 def _proof(prompts: np.ndarray, text: str, world: World) -> dict[str, Any]:
-    """The ladder's rules are those of groups: in a world with other structures there is no proof."""
-    groups = all(structure.kind == "group" for structure in world.pool)
-    found = prove(prompts, world) if groups else None
+    found = prove(prompts, world) if rules_hold(world) else None
     return {"rung": found.rung if found else "", "proof": tuple(found.words(text[1:].split(","))) if found else ()}
 
 

@@ -20,11 +20,12 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from icalgebra.errors import InputError
-from icalgebra.interp.hooks import cached
+from icalgebra.interp.hooks import cached, check_unhooked
 from icalgebra.language.vocabulary import FACT_LENGTH, LEFT
 from icalgebra.model.inputs import model_prompts
 from icalgebra.model.predict import chunks, on_device, rows_per_pass
 from icalgebra.model.transformer import Block, Transformer, rotate
+from icalgebra.records import argument
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Integer
@@ -42,7 +43,9 @@ def reliance(model: Transformer, prompt: Any, answer: int | None = None) -> Floa
         raise InputError(f"reliance takes one prompt at a time, not {len(prompts)}; give one row, such as sequences[0]")
     n_facts = prompts.shape[1] // FACT_LENGTH
     whole, *without = logits_without(model, prompts[0], [(), *((i,) for i in range(n_facts))])
-    chosen = int(whole.argmax()) if answer is None else answer
+    chosen = int(whole.argmax()) if answer is None else argument(int, answer, "answer")
+    if not 0 <= chosen < len(whole):
+        raise InputError(f"the answer is a variable's token, 0 to {len(whole) - 1}, not {chosen}")
     return np.array([whole[chosen] - logits[chosen] for logits in without])
 
 
@@ -51,6 +54,7 @@ def logits_without(
     model: Transformer, prompt: Integer[np.ndarray, " T"], sets: Sequence[Sequence[int]]
 ) -> Float[np.ndarray, "sets N"]:
     """Logits of the variables behind the last '=', without each set of facts (their indices) of one prompt."""
+    check_unhooked(model)
     tokens = on_device(model, prompt[None])
     with cached(model, *KEPT) as cache:
         whole = model(tokens)[0, -1]

@@ -8,22 +8,28 @@
         logits = model(tokens)
 
 A head's name stands for its output, [n, T, d_head]: cached(model, "3.6"), or hooked(model, ablate("3.6")). A change is
-a function from the value to the new value. Hooks are removed when the block ends, even on an error, and no other
-reference keeps the activations alive.
+a function from the value to the new value. Attention (hook_pattern, hook_attn_scores) is [n, head, query, key], and its
+positions are the queries'. Hooks are removed when the block ends, even on an error, and no other reference keeps the
+activations alive.
+
+Functions that resume runs from cached activations (last_token_cache.py: patch, logit_lens, explain, …) would skip hooks
+and refuse a model that has some. indirect_effects makes plain passes then.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
-from icalgebra.errors import unknown
+from icalgebra.errors import InputError, unknown
 from icalgebra.interp.head_names import HeadLike, as_head, head_name, looks_like_head, parse_head
+from icalgebra.model.partial_pass import is_hooked
 from icalgebra.model.transformer import Transformer
 
 if TYPE_CHECKING:
@@ -31,6 +37,7 @@ if TYPE_CHECKING:
 
 Change = Callable[[Tensor], Tensor]
 Positions = int | slice | None  # an int drops the axis when reading; None: all
+ATTENTION = ("attn.hook_pattern", "attn.hook_attn_scores")  # [n, head, query, key]; all others are [n, T, …]
 
 
 @contextmanager
@@ -39,12 +46,22 @@ def hooked(model: Transformer, changes: Mapping[Any, Change]) -> Iterator[None]:
     with ExitStack() as stack:
         for name, change in changes.items():
             point, head = _place(model, name)
-            applied = change if head is None else _in_head(change, head)
+            applied = change.on(point) if isinstance(change, _Part) else change
+            applied = applied if head is None else _in_head(applied, head)
             handle = model.hook_points()[point].register_forward_hook(
                 lambda _point, _args, value, applied=applied: applied(value)
             )
             stack.callback(handle.remove)
         yield
+
+
+def check_unhooked(model: Transformer) -> None:
+    """Raise InputError where the model has hooks: a resumed run skips most modules, so they would act in part of it."""
+    if is_hooked(model):
+        raise InputError(
+            "this model has hooks, which a run resumed from cached activations would skip; leave the hooked or cached "
+            "block (or remove the hooks), or combine changes in one `hooked` and call the model itself"
+        )
 
 
 def _place(model: Transformer, name: HeadLike) -> tuple[str, int | None]:
@@ -86,7 +103,7 @@ def cached(model: Transformer, *patterns: HeadLike, positions: Positions = None)
     def keep(name: str) -> Change:
         def store(value: Tensor) -> None:
             # A clone, so that one position or head does not keep the whole tensor alive.
-            part = value if positions is None else value[:, positions]
+            part = value if positions is None else value[place_of(name, positions)]
             cache[name] = part if part is value and name not in heads else part.clone()
 
         return store  # type: ignore[return-value]  # None: the value stays as it is
@@ -108,14 +125,14 @@ def replace(
     new: Tensor, positions: Positions = None, head: int | None = None, rows: Bool[Tensor, " n"] | None = None
 ) -> Change:
     """Set the value to `new`: everywhere, or only at some positions, in one head, in some rows of the batch."""
-    return _changed(lambda old: new.to(old), positions, head, rows)
+    return _Part(lambda old: new.to(old), positions, head, rows)
 
 
 def add(
     extra: Tensor, positions: Positions = None, head: int | None = None, rows: Bool[Tensor, " n"] | None = None
 ) -> Change:
     """Add to the value: everywhere, or only at some positions, in one head, in some rows of the batch."""
-    return _changed(lambda old: old + extra, positions, head, rows)
+    return _Part(lambda old: old + extra, positions, head, rows)
 
 
 def project(
@@ -125,18 +142,39 @@ def project(
     rows: Bool[Tensor, " n"] | None = None,
 ) -> Change:
     """Set the part inside the span of an orthonormal basis to that of `new`: W·new + (I − W)·old."""
-    return _changed(lambda old: old + ((new - old) @ basis.T) @ basis, positions, None, rows)
+    return _Part(lambda old: old + ((new - old) @ basis.T) @ basis, positions, None, rows)
 
 
-def _changed(change: Change, positions: Positions, head: int | None, rows: Tensor | None) -> Change:
-    where: tuple[int | slice, ...] = (slice(None), slice(None) if positions is None else positions)
-    where += () if head is None else (head,)
+def place_of(point: str, positions: Positions, head: int | None = None) -> tuple[int | slice, ...]:
+    """The index of some positions, in one head, of a hook point's value."""
+    at = slice(None) if positions is None else positions
+    if point.endswith(ATTENTION):
+        return (slice(None), slice(None) if head is None else head, at)
+    return (slice(None), at) if head is None else (slice(None), at, head)
 
-    def apply(value: Tensor) -> Tensor:
-        result = value.clone()
-        old = value[where]
-        new = change(old).expand_as(old)
-        result[where] = new if rows is None else torch.where(rows.view(-1, *[1] * (old.ndim - 1)), new, old)
-        return result
 
-    return apply
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """A change of some positions, in one head, in some rows of the batch."""
+
+    change: Change
+    positions: Positions
+    head: int | None
+    rows: Tensor | None
+
+    def __call__(self, value: Tensor) -> Tensor:
+        return self.on("")(value)
+
+    def on(self, point: str) -> Change:
+        """The change of a hook point's value: where heads and positions are depends on the point."""
+        where = place_of(point, self.positions, self.head)
+
+        def apply(value: Tensor) -> Tensor:
+            result, old = value.clone(), value[where]
+            new = self.change(old).expand_as(old)
+            if self.rows is not None:
+                new = torch.where(self.rows.view(-1, *[1] * (old.ndim - 1)), new, old)
+            result[where] = new
+            return result
+
+        return apply

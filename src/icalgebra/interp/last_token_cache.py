@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 
 from icalgebra.errors import InputError
-from icalgebra.interp.hooks import Change, cached
+from icalgebra.interp.hooks import Change, cached, check_unhooked
 from icalgebra.model.inputs import model_prompts
 from icalgebra.model.predict import chunks, on_device, rows_per_pass
 from icalgebra.model.transformer import Block, Transformer, rotate
@@ -73,6 +73,7 @@ def cache_last_token(
     model: Transformer, tokens: Int[Tensor, "n T"], *, keys: bool = False, pattern: bool = False
 ) -> LastTokenCache:
     """One forward pass; the last layer is computed only at the last position."""
+    check_unhooked(model)
     cos, sin = model.angles(tokens.shape[1], None)
     x = model.hook_embed(model.embedded(tokens))
     kept: dict[str, list[Tensor]] = {name: [] for name in ("resid_pre", "z", "pattern", "keys", "values")}
@@ -151,6 +152,7 @@ def resume(
     model: Transformer, run: LastTokenCache, changes: Mapping[str, Change], variants: int = 1
 ) -> Float[Tensor, "n variants d_vocab"]:
     """Logits at the last position with the named points changed there."""
+    check_unhooked(model)
     first = min((_layer_of(name) for name in changes), default=model.config.n_layers - 1)
     cos, sin = (part[-1:] for part in model.angles(run.length, None))
     x = run.resid_pre[:, first, None]

@@ -12,12 +12,13 @@ Only the frozen form is additive: all components and U b (the norm's bias) sum t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from icalgebra.errors import unknown
 from icalgebra.interp.head_names import HeadLike, as_head
 from icalgebra.interp.last_token_cache import LastTokenCache, as_run, blocks
 from icalgebra.model.transformer import Transformer
@@ -38,6 +39,8 @@ def read_logits(
     model: Transformer, run: LastTokenCache, vectors: Float[Tensor, "n ... d_model"], form: Form = "frozen"
 ) -> Float[Tensor, "n ... d_vocab"]:
     """Direct logits of residual stream vectors, in one of the three forms."""
+    if form not in get_args(Form):
+        raise unknown("form of direct logits", str(form), get_args(Form))
     if form == "normed":
         vectors = model.ln_final(vectors)
     elif form == "frozen":

@@ -18,10 +18,11 @@ from torch import Tensor
 
 from icalgebra.errors import InputError, unknown
 from icalgebra.interp.head_names import HeadLike, as_head, looks_like_head
-from icalgebra.interp.hooks import Change, cached, hooked, replace
+from icalgebra.interp.hooks import ATTENTION, Change, cached, hooked, place_of, replace
 from icalgebra.interp.last_token_cache import LastTokenCache, as_run, cache_last_token, resumable, resume
 from icalgebra.language.parsing import as_prompts, is_text
 from icalgebra.language.vocabulary import Vocabulary
+from icalgebra.model.partial_pass import is_hooked
 from icalgebra.model.predict import chunks, on_device, rows_per_pass
 from icalgebra.model.transformer import Transformer
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
 
 Metric = Callable[[Tensor, Tensor], Tensor]  # logits [n, variants, d_vocab] and targets [n] to scores [n, variants]
+
+HEADED = (*ATTENTION, *(f"attn.hook_{name}" for name in ("q", "k", "v", "rot_q", "rot_k", "z", "result")))
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,10 @@ def as_site(model: Transformer, given: HeadLike | Site) -> Site:
     site = given if isinstance(given, Site) else Site(str(given))
     if site.name not in model.hook_points():
         raise unknown("head or hook point", site.name, model.hook_points())
+    if site.head is not None and not site.name.endswith(HEADED):
+        raise InputError(f"{site.name} is not divided into heads; leave the site's head out")
+    if site.head is not None:
+        as_head(model, (0, site.head))
     return site
 
 
@@ -115,11 +122,14 @@ def indirect_effects(
     clean, corrupt: sequences, text or token rows. The metric is of the logits after the last token, so prompts end in
     their query's '='. sites: heads ("2.1"), names of hook points at the last position, or Site values.
     resumed: None resumes runs where that is possible; False makes plain forward passes, which tests compare with.
+    Inside `hooked` they are plain, so that the effects are those of the changed model.
     """
     clean, corrupt, targets = _checked(model, clean, corrupt, targets)
     sites = head_sites(model) if sites is None else [as_site(model, site) for site in sites]
+    if not sites:
+        raise InputError("name at least one site to patch, such as ['2.1']")
     if resumed is None:
-        resumed = all(site.position == -1 and resumable(site.name) for site in sites)
+        resumed = not is_hooked(model) and all(site.position == -1 and resumable(site.name) for site in sites)
     effects = [
         _effects(
             model, on_device(model, clean[rows]), on_device(model, corrupt[rows]), on_device(model, targets[rows]),
@@ -139,6 +149,8 @@ def _checked(
         for given in (clean, corrupt)
     )
     targets = np.asarray(targets)
+    if not np.issubdtype(targets.dtype, np.integer):
+        raise InputError(f"targets are token ids, such as sequences.answers, and not {targets.dtype}")
     if not len(clean) or clean.shape != corrupt.shape or targets.shape != clean.shape[:1]:
         raise InputError(
             "patching needs clean and corrupt prompts of one shape and one target per pair, "
@@ -211,8 +223,6 @@ def _hooked(model: Transformer, clean: Tensor, corrupt: Tensor, sites: Iterable[
             with cached(model, site.name) as cache:
                 model(clean)
             values = cache
-        value = values[site.name]
-        value = value if site.position is None else value[:, site.position]
-        value = value if site.head is None else value.select(-2, site.head)
+        value = values[site.name][place_of(site.name, site.position, site.head)]
         with hooked(model, {site.name: replace(value, site.position, site.head)}):
             yield model(corrupt)[:, -1]

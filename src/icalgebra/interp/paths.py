@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from icalgebra.interp.components import Component, measured
-from icalgebra.interp.hooks import cached
+from icalgebra.interp.hooks import cached, check_unhooked
 from icalgebra.interp.minimal_pairs import MinimalPairs
 from icalgebra.interp.query_cache import KEPT, N_QUERY, QUERY_TOKENS, QueryCache, query_part, resume_query
 from icalgebra.language.vocabulary import FACT_LENGTH
@@ -95,6 +95,7 @@ class _Run:
     """A run with its activations at the nine tokens that differ or are asked, and all keys and values."""
 
     def __init__(self, model: Transformer, tokens: Int[Tensor, "n T"], place: np.ndarray) -> None:
+        check_unhooked(model)
         with cached(model, *(f"blocks.*.{point}" for point in KEPT)) as cache:
             logits = model(tokens)[:, -1]
         self.query: QueryCache = query_part(cache, logits)

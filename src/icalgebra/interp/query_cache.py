@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from icalgebra.interp.hooks import Change, cached
+from icalgebra.interp.hooks import Change, cached, check_unhooked
 from icalgebra.interp.last_token_cache import rows_of
 from icalgebra.language.vocabulary import FACT_LENGTH
 from icalgebra.model.transformer import Attention, Block, Transformer, rotate
@@ -72,6 +72,7 @@ KEPT = ("hook_resid_pre", "attn.hook_rot_k", "attn.hook_v", "attn.hook_z", "hook
 @torch.no_grad()
 def cache_query(model: Transformer, tokens: Int[Tensor, "n T"]) -> QueryCache:
     """One forward pass over prompts that end in the query's '='."""
+    check_unhooked(model)
     with cached(model, *(f"blocks.*.{point}" for point in KEPT)) as cache:
         logits = model(tokens)[:, -1]
     return query_part(cache, logits)
@@ -116,6 +117,7 @@ def resume_query(
 
     blocked: in each variant, layer and head, the slots of the context that each query token may not attend to.
     """
+    check_unhooked(model)
     n_layers = model.config.n_layers
     first = 0 if blocked is not None else min((int(name.split(".")[1]) for name in changes), default=n_layers - 1)
     cos, sin = (part[-N_QUERY:] for part in model.angles(run.length, None))

@@ -7,7 +7,7 @@ counts as wrong.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,13 +32,24 @@ def hits(predictor: Predictor, sequences: Sequences) -> Bool[np.ndarray, " n"]:
             "a predictor is a function from tokens to probabilities, such as icalgebra.solver('copy'), "
             f"not {predictor!r}"
         )
-    scores, wanted = np.asarray(predictor(sequences.prompts)), (len(sequences), sequences.world.n_variables)
-    if scores.shape != wanted or np.isnan(scores).any():
+    scores, wanted = as_scores(predictor(sequences.prompts)), (len(sequences), sequences.world.n_variables)
+    fault = f"{list(scores.shape)}" if scores.shape != wanted else f"{scores.dtype}" if scores.dtype.kind != "f" else ""
+    if fault or np.isnan(scores).any():
         raise InputError(
             f"a predictor must return one number per query and variable, {list(wanted)}; this one returned "
-            + ("NaN" if scores.shape == wanted else f"{list(scores.shape)}")
+            f"{fault or 'NaN'}"
         )
     return strictly_best(scores, sequences.answers)
+
+
+def as_scores(given: Any) -> np.ndarray:
+    """What a predictor returned as floating-point numbers: one-hot rows may be boolean or whole numbers, and minus
+    infinity is neither."""
+    if hasattr(given, "detach"):  # torch, which this module does not import
+        given = given.detach().cpu()
+        given = given.float() if given.dtype.is_floating_point and given.dtype.itemsize == 2 else given
+    scores = np.asarray(given)
+    return scores.astype(np.float64) if scores.dtype.kind in "biu" else scores
 
 
 def strictly_best(scores: Float[np.ndarray, "n N"], answers: Integer[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:

@@ -47,11 +47,14 @@ def can_be_partial(model: Transformer) -> bool:
         type(model) is Transformer
         and model.unembedding.device.type == "cpu"
         and not model.training
-        and not any(
-            module._forward_hooks or module._forward_pre_hooks or getattr(module, "watched", False)
-            for module in model.modules()
-        )
+        and not is_hooked(model)
+        and not any(getattr(module, "watched", False) for module in model.modules())
     )
+
+
+def is_hooked(model: Transformer) -> bool:
+    """Whether any of its modules has a forward hook, icalgebra's or torch's own."""
+    return any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
 
 
 def partial_logits(

@@ -10,24 +10,27 @@ facts and itself, at the positions it would have after them. For k = 2 … 200 t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from icalgebra.errors import InputError
 from icalgebra.language.sequences import Sequences
 from icalgebra.language.vocabulary import EQUALS, FACT_LENGTH
 from icalgebra.model.accuracy import strictly_best
 from icalgebra.model.partial_pass import Branches
 from icalgebra.model.predict import variable_logits
 from icalgebra.model.transformer import Transformer
+from icalgebra.records import argument
 
 BRANCH = FACT_LENGTH - 1  # a query's tokens up to its '='
 
 
-def hits_by_facts(model: Transformer, sequences: Sequences, facts: Sequence[int]) -> np.ndarray:
+def hits_by_facts(model: Transformer, sequences: Sequences, facts: Iterable[int]) -> np.ndarray:
     """Which queries the model answers correctly at each number of facts, bool [n, len(facts)]; k counts the query."""
+    facts = _numbers_of_facts(facts, sequences.n_facts)
     if asks_every(sequences):
         logits = logits_at_every_fact(model, sequences.tokens)[:, np.array(facts) - 1]
         truth = sequences.facts[:, np.array(facts) - 1, 2]
@@ -35,6 +38,14 @@ def hits_by_facts(model: Transformer, sequences: Sequences, facts: Sequence[int]
         logits = logits_after_prefixes(model, sequences.prompts, facts)
         truth = np.repeat(sequences.answers[:, None], len(facts), axis=1)
     return strictly_best(logits.reshape(truth.size, -1), truth.ravel()).reshape(truth.shape)
+
+
+def _numbers_of_facts(facts: Iterable[int], most: int) -> list[int]:
+    """As whole numbers; InputError for one that the sequences do not have, which an index from the end would hide."""
+    numbers = [argument(int, int(k) if isinstance(k, np.integer) else k, "a number of facts") for k in facts]
+    if not numbers or not 1 <= min(numbers) <= max(numbers) <= most:
+        raise InputError(f"numbers of facts are 1 to {most}, the query included, and not {numbers}")
+    return numbers
 
 
 def asks_every(sequences: Sequences) -> bool:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from icalgebra.data.distributions import holds_out
 from icalgebra.errors import InputError, unknown
 from icalgebra.language.parsing import as_prompts
 from icalgebra.language.sequences import Sequences
@@ -93,12 +93,12 @@ def ranked(probabilities: np.ndarray, digits: int = 30) -> dict[str, float]:
     return {letters[i]: round(float(probabilities[i]), digits) for i in order if probabilities[i] > 0}
 
 
-def posterior(tokens: ArrayLike, world: World, query: Query = "holdout") -> Float64[np.ndarray, "n N"]:
-    """The posterior over the answer, [n, N]; tokens [n, 5k−1] or text end in the query's '='; zeros: impossible."""
+def posterior(tokens: Any, world: World, query: Query = "holdout") -> Float64[np.ndarray, "n N"]:
+    """The posterior over the answer, [n, N]; zeros: impossible. Tokens [n, 5k−1], text or sequences end in its '='."""
     return classify_queries(tokens, world, query).probabilities
 
 
-def classify_queries(tokens: ArrayLike, world: World, query: Query = "holdout") -> ClassifiedQueries:
+def classify_queries(tokens: Any, world: World, query: Query = "holdout") -> ClassifiedQueries:
     """The posterior of every query, and whether its answer is entailed, a guess or impossible."""
     facts, queries = split_query(tokens, world)
     n = len(facts)
@@ -168,12 +168,17 @@ class Ceiling:
 
 
 def ceiling_hits(
-    sequences: Sequences, query: Query = "holdout", ask: Queries | None = None, world: World | None = None
+    sequences: Sequences, query: Query | None = None, ask: Queries | None = None, world: World | None = None
 ) -> Ceiling:
     """The best possible accuracy by context size; equally likely best answers share the credit.
 
-    world: the world that the predictor believes in, if not the sequences' own. Impossible queries earn no credit.
+    query: by default holdout where the distribution holds the query and its reverse out, else train; ask then "every"
+    for train and "last" for all others, as in hits_by_facts. world: the world that the predictor believes in, if not
+    the sequences' own. Impossible queries earn no credit.
     """
+    if query is None:
+        ask = ask or ("every" if sequences.distribution == "train" else "last")
+        query = "holdout" if holds_out(sequences.distribution) else "train"
     classified = classify_by_facts(sequences.prompts, world or sequences.world, query, ask)
     p = classified.probabilities[:, 1:]
     answers = sequences.facts[:, 1:, 2]
@@ -196,7 +201,7 @@ def asks_every(query: Query, ask: Queries | None) -> bool:
     return query == "train" if ask is None else ask == "every"
 
 
-def split_query(rows: ArrayLike, world: World) -> tuple[np.ndarray, np.ndarray]:
+def split_query(rows: Any, world: World) -> tuple[np.ndarray, np.ndarray]:
     """Tokens [n, 5k−1] to context facts [n, k−1, 3] and queries [n, 2]; malformed tokens raise InputError."""
     check_world(world)
     tokens = as_prompts(rows, world.vocabulary)

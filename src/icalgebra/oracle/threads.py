@@ -28,6 +28,8 @@ def parallel_rows(kernel: Callable[..., Any], kinds: np.ndarray, arrays: OracleA
     the context. What is quick runs here; the rest in threads, while this one waits and hears Ctrl-C.
     """
     n = len(kinds)
+    if not n:
+        return
 
     def work(rows: slice, limits: np.ndarray) -> None:
         parts = (argument[rows] if type(argument) is np.ndarray else argument for argument in arguments)

@@ -24,7 +24,7 @@ from icalgebra.model.predict import on_device
 from icalgebra.model.transformer import Transformer
 from icalgebra.results import Result
 from icalgebra.solvers import MECHANISMS
-from icalgebra.solvers.ladder import prove
+from icalgebra.solvers.ladder import prove, rules_hold
 from icalgebra.solvers.ladder.membership import components
 from icalgebra.statistics import Estimate, mean, proportion
 
@@ -80,7 +80,8 @@ def ask(
         return None
     *facts, query = [fact.replace("=", "") for fact in world.vocabulary.decode(prompt)[0][1:].split(",")]
     candidates = evidence(facts, query, world.vocabulary.variables[answer])
-    proof = prove(prompt, world) if not (kind == "train" and "copy" in candidates) else None
+    provable = rules_hold(world) and not (kind == "train" and "copy" in candidates)
+    proof = prove(prompt, world) if provable else None
     cited = set() if proof is None else {facts[i] for i in proof.premises}
     premises = tuple(i for i, fact in enumerate(facts) if fact in cited)
     sets = dict(candidates)

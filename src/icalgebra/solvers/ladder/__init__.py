@@ -22,13 +22,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from icalgebra.errors import InputError
-from icalgebra.language.parsing import read_prompt
+from icalgebra.language.parsing import as_prompts
 from icalgebra.language.vocabulary import facts_of
 from icalgebra.language.world import World
 from icalgebra.solvers.ladder.checker import check_proof
@@ -40,7 +40,8 @@ from icalgebra.solvers.ladder.rules import refute, run
 
 Queries = Literal["every", "last"]
 
-__all__ = ["RUNGS", "Decisions", "Proof", "check_proof", "decide_by_facts", "decide_queries", "prove", "rung_predictor"]
+__all__ = ["RUNGS", "Decisions", "Proof", "check_proof", "decide_by_facts", "decide_queries", "prove", "rules_hold",
+           "rung_predictor"]  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,10 +59,10 @@ class Decisions:
 def decide_queries(
     tokens: ArrayLike, world: World | None = None, highest: str = "associative", lowest: str = "chain"
 ) -> Decisions:
-    """The lowest rung, between two, that decides each query; tokens [n, 5k−1] end in the query's '='."""
+    """The lowest rung, between two, that decides each query; tokens [n, 5k−1], text or sequences end in its '='."""
     world = world or World()
     check_groups(world)
-    facts, queries = _split_query(world.vocabulary.prompts(tokens))
+    facts, queries = _split_query(as_prompts(tokens, world.vocabulary))
     rungs, answers, depths = (np.empty(len(facts), dtype=np.int64) for _ in range(3))
     decide_rows(
         facts, queries, world.reserved_id, orders_array(world), world.n_variables,
@@ -100,18 +101,21 @@ def rung_predictor(rung: str, world: World | None = None) -> Callable[[np.ndarra
     return predict
 
 
-def prove(prompt: str | ArrayLike, world: World | None = None) -> Proof | None:
-    """The answer to a prompt (a text ',ab=c,…,xy=' or its tokens) on the lowest rung that decides it, with its proof.
+def prove(prompt: Any, world: World | None = None) -> Proof | None:
+    """The answer to one prompt (text ',ab=c,…,xy=', a Sequence or tokens) on the lowest rung that decides it, with its
+    proof.
 
     None where no rung from chain to split decides it, or where the context contradicts itself.
     """
     world = world or World()
-    tokens = read_prompt(prompt, 1, world.vocabulary) if isinstance(prompt, str) else np.atleast_2d(prompt)
-    decided = decide_queries(tokens[:1], world, "split")
+    tokens = as_prompts(prompt, world.vocabulary)
+    if len(tokens) != 1:
+        raise InputError(f"prove takes one prompt at a time, not {len(tokens)}; give one row, such as sequences[0]")
+    decided = decide_queries(tokens, world, "split")
     if decided.rungs[0] < 0:
         return None
     rung = int(decided.rungs[0])
-    facts, queries = _split_query(tokens[:1])
+    facts, queries = _split_query(tokens)
     context, query = [(x, y, z) for x, y, z in facts[0].tolist()], (int(queries[0, 0]), int(queries[0, 1]))
     known = Deductions(context, query, world, min(rung, ASSOCIATIVE))
     if rung == SPLIT:
@@ -123,6 +127,11 @@ def prove(prompt: str | ArrayLike, world: World | None = None) -> Proof | None:
     else:
         run(known, query, int(decided.depths[0]))
     return write_proof(known.products[query], context, world, RUNGS[rung])
+
+
+def rules_hold(world: World) -> bool:
+    """Whether all structures of a world are groups: the rules are those of groups, and elsewhere nothing is proved."""
+    return all(structure.kind == "group" for structure in world.pool)
 
 
 def check_groups(world: World) -> None:
