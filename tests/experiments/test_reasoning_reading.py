@@ -117,7 +117,7 @@ def test_figures_draw_every_series(module, result):
 def test_readings_of_the_committed_results():
     for kind in reasoning.read(Values(REASONING)).kinds:
         assert 0 < kind.floor.value < kind.accuracy.value < 1
-        assert 0 < kind.right_reasoned.value < 1
+        assert 0 < kind.reasoned.value < 1
     found = reliance.read(Values(RELIANCE))
     for kind in found.kinds:
         assert kind.any.value + kind.none.value + sum(row.used.value for row in kind.rows) == pytest.approx(1, abs=1e-3)

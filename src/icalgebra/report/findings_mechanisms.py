@@ -231,7 +231,6 @@ def _what_is_exchanged(models: list[Exchanged]) -> Literal["both", "closure only
 
 @dataclass(frozen=True)
 class ProbeAccuracy:
-    model: str
     fitted: list[Number]  # in the closure and the cancellation subspace
     random: list[Number]  # in random subspaces of the same size
     frequent: list[Number]  # accuracy of always giving the more frequent answer
@@ -264,12 +263,12 @@ def read_probes(evidence: Evidence) -> Probes | None:
     return Probes(models) if models else None
 
 
-def _probe_accuracy(model: str, values: Values) -> ProbeAccuracy:
+def _probe_accuracy(_: str, values: Values) -> ProbeAccuracy:
     parts = [
         [values.number(f"{kind}.{part}") for kind in ("closure", "cancellation")]
         for part in ("accuracy", "random", "commoner_answer")
     ]
-    return ProbeAccuracy(model, *parts)
+    return ProbeAccuracy(*parts)
 
 
 @dataclass(frozen=True)

@@ -80,8 +80,6 @@ class Comparison:
     only_at_end: bool  # it leaves at the last step of its schedule
     later: bool
     one_seed: bool
-    holdout: Shown
-    middle_holdout: Shown
 
 
 @dataclass(frozen=True)
@@ -195,6 +193,4 @@ def _comparison(values: Values, key: str, name: str, label: str) -> Comparison:
         only_at_end=isinstance(leaves, Number) and leaves.value >= max(steps, default=math.inf),
         later=bool(later.value),
         one_seed=later.n == 2,  # one run of each
-        holdout=values.optional(f"{label}.holdout"),
-        middle_holdout=values.optional("l4.holdout"),
     )

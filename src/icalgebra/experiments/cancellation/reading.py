@@ -108,17 +108,12 @@ class Specialist:
 
 @dataclass(frozen=True)
 class Reading:
-    n: int
-    short_facts: int
     left: Side
     right: Side
     published_left: Stated
     published_right: Stated
     specialists: tuple[Specialist, ...]  # answer heads with most of their attention on one side
     same_answer_head: bool
-    same_reader: bool
-    same_demoter: bool
-    chance_of_rest: Number
     both_read_comma: bool
     readers: Literal["none", "one", "two"]  # who looks for such facts
     unspecific: tuple[tuple[str, SideName], ...]  # of two readers, those without a preference for their side
@@ -151,8 +146,6 @@ def read(values: Values) -> Reading:
     readers = _readers(left.reader, right.reader)
     published = {name: stated(f"L5.{name}_slot") for name in sides}
     return Reading(
-        n=left.answer_head.attention.n,
-        short_facts=values.config["short_facts"],
         left=left,
         right=right,
         published_left=published["left"],
@@ -163,9 +156,6 @@ def read(values: Values) -> Reading:
             if side.answer_head.attention.low > SPECIALIST
         ),
         same_answer_head=left.answer_head.head == right.answer_head.head,
-        same_reader=left.reader.head == right.reader.head,
-        same_demoter=left.demoter.head == right.demoter.head,
-        chance_of_rest=values.number("chance.neither.cancel_embedded.fact"),
         both_read_comma=left.reader.reads_comma and right.reader.reads_comma,
         readers=readers,
         unspecific=tuple(

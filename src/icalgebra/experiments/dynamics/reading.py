@@ -25,19 +25,7 @@ LASTS = 1.15  # ratio of last to first step of a plateau, above which it does no
 @dataclass(frozen=True)
 class Recipe:
     model: str
-    n_layers: int
-    n_heads: int
-    width: int
-    schedule: str
     steps: int
-
-
-@dataclass(frozen=True)
-class Evaluated:
-    n: int
-    first: int
-    last: int
-    n_sequences: int
 
 
 @dataclass(frozen=True)
@@ -86,7 +74,6 @@ class Missing:
 @dataclass(frozen=True)
 class Order:
     agreement: Number
-    n_pairs: int
     reversed: list[Pair]
     undecided: list[Pair]
     n_undecided: int
@@ -140,7 +127,7 @@ class Reading:
     n_runs: int
     several_runs: bool
     recipe: Recipe
-    evaluated: Evaluated
+    eval_n: int  # sequences per evaluation
     rule: Rule
     loss: Loss | None
     skills: list[Skill]
@@ -155,15 +142,11 @@ class Reading:
 
 def read(values: Values) -> Reading:
     runs, training = values.detail("runs"), values.config["training"]
-    steps = runs[0]["steps"]
     return Reading(
         n_runs=len(runs),
         several_runs=len(runs) > 1,
-        recipe=Recipe(
-            values.result.model, training["n_layers"], training["n_heads"], training["d_model"], training["schedule"],
-            training["steps"],
-        ),
-        evaluated=Evaluated(len(steps), steps[0], steps[-1], training["eval_n"]),
+        recipe=Recipe(values.result.model, training["steps"]),
+        eval_n=training["eval_n"],
         rule=Rule(
             min_rise=Stated(100 * MIN_RISE, "points"),
             identity_above=Stated(100 * BASELINES["identity"], "%"),
@@ -176,7 +159,7 @@ def read(values: Values) -> Reading:
         order=_order(values) if "order_agreement" in values else None,
         plateau=_plateau(values) if "identity_plateau" in values else None,
         roles=_roles(values, runs[0]["roles"]["copy"]) if runs[0]["roles"] else None,
-    )  # fmt: skip
+    )
 
 
 def _if_there(values: Values, key: str, unit: str = "%") -> Number | None:
@@ -204,7 +187,6 @@ def _order(values: Values) -> Order:
     early = _if_there(values, "early_peak.associate")
     return Order(
         agreement=values.number("order_agreement", ""),
-        n_pairs=len(pairs),
         reversed=[_pair(found, -1) for found in pairs if -1 in found["runs"]],
         undecided=undecided,
         n_undecided=len(undecided),

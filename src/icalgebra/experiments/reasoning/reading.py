@@ -64,10 +64,6 @@ class OfKind:
     accuracy: Number  # on entailed queries beyond the five
     floor: Number
     reasoned: Number
-    right_reasoned: Number
-    right: Number
-    decided_by_rule: Shown  # of the entailed queries beyond the five: up to associative,
-    decided_by_split: Shown  # and up to split
     mastered: str  # the greatest depth at which it decides most queries, in words; empty if there is none
     reached: str  # the greatest at which it does better than guessing, if that is greater
 
@@ -128,10 +124,6 @@ def _of_kind(values: Values, kind: str, name: str) -> OfKind:
         accuracy=values.number(f"{kind}.beyond.accuracy"),
         floor=values.number(f"{kind}.beyond.floor"),
         reasoned=values.number(f"{kind}.beyond.reasoned"),
-        right_reasoned=values.number(f"{kind}.beyond.right_reasoned"),
-        right=values.number(f"{kind}.beyond.right"),
-        decided_by_rule=values.optional(f"{kind}.decides.associative"),
-        decided_by_split=values.optional(f"{kind}.decides.split"),
         mastered=mastered,
         reached="" if reached == mastered else reached,
     )

@@ -25,7 +25,6 @@ class Row:
 @dataclass(frozen=True)
 class OfKind:
     name: str
-    n: int
     rows: tuple[Row, ...]
     any: Number
     none: Number
@@ -63,7 +62,6 @@ class OfHead:
 @dataclass(frozen=True)
 class Reading:
     heads: tuple[OfHead, ...]
-    sizes: str
     kinds: tuple[OfKind, ...]
     proofs: tuple[OfProofs, ...]
     widest: Number  # of the intervals of the figure's shares, to one side
@@ -88,7 +86,6 @@ class Reading:
 def read(values: Values) -> Reading:
     return Reading(
         heads=tuple(_of_head(values, name, head) for name, head in values.detail("heads").items()),
-        sizes=", ".join(str(size) for size in values.config["sizes"]),
         kinds=tuple(_of_kind(values, kind) for kind in KINDS if f"{kind}.all.used.none" in values),
         proofs=tuple(_of_proofs(values, name) for name in ("known", "beyond") if f"proof.{name}.breaks" in values),
         widest=_widest(values),
@@ -106,7 +103,7 @@ def _of_kind(values: Values, kind: str) -> OfKind:
         for name in MECHANISMS
     )
     some, nothing = values.number(f"{kind}.all.used.any"), values.number(f"{kind}.all.used.none")
-    return OfKind(KINDS[kind], nothing.n, rows, some, nothing)
+    return OfKind(KINDS[kind], rows, some, nothing)
 
 
 def _widest(values: Values) -> Number:

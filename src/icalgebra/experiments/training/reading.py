@@ -35,10 +35,7 @@ class Rise:
     plateau: Stated
     share: Number  # of the steps up to HIGH that the rise from PLATEAU took
     published_share: Number
-    published_start: Stated
-    published_end: Stated
     less_abrupt: bool  # than the published one, in proportion
-    ended_before_published_start: bool  # the whole training took fewer steps than the published plateau
 
 
 @dataclass(frozen=True)
@@ -106,10 +103,7 @@ def _rise(values: Values) -> Rise | None:
         plateau=Stated(100 * PLATEAU, "%"),
         share=share,
         published_share=Number.exact(theirs.share),
-        published_start=Stated(theirs.start),
-        published_end=Stated(theirs.end),
         less_abrupt=share.value > theirs.share,
-        ended_before_published_start=values.detail("steps")[-1] < theirs.start,
     )
 
 

@@ -22,7 +22,6 @@ NAMES = {"C4xC2": "C4×C2", "Q8": "Q8", "C2xC2xC2": "C2×C2×C2"}  # of order 8,
 class HeldOut:
     """A structure's held-out queries."""
 
-    name: str
     model: Shown
     mechanisms: Shown  # one of the five leaves the answer, and nothing else
 
@@ -56,7 +55,6 @@ class Harder:
 
 @dataclass(frozen=True)
 class Reading:
-    model: str
     order: int
     many_facts: int
     few_facts: int
@@ -89,7 +87,6 @@ def read(values: Values) -> Reading:
     larger, largest = large_groups(values)
     semigroup = _held_out(values, "semigroup")
     return Reading(
-        model=values.result.model,
         order=ORDER,
         many_facts=MANY,
         few_facts=FEW,
@@ -131,7 +128,6 @@ def _guesses(item: HeldOut) -> bool:
 
 def _held_out(values: Values, name: str) -> HeldOut:
     return HeldOut(
-        name=name,
         model=values.optional(f"holdout.{name}.k{MANY}"),
         mechanisms=values.optional(f"solvers.holdout.{name}.k{MANY}"),
     )
