@@ -56,9 +56,7 @@ def test_the_words_hold_for_the_committed_numbers() -> None:
     assert READING.entailed_unsolved.value > (1 - values["p7.holdout.solvers"].value) / 2  # misses are mostly certain
     assert abs(READING.unaware.value - READING.ceiling.value) < 0.001  # a negligible difference
     # commute errs
-    assert (
-        values["soundness.train.commute.certain"].high < values["soundness.holdout.identity.right"].low
-    )  # commute errs
+    assert values["soundness.train.commute.certain"].high < values["soundness.holdout.identity.right"].low
 
 
 def test_beside_solvers_draws_three_curves_per_panel() -> None:

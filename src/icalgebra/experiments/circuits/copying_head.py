@@ -30,7 +30,7 @@ from icalgebra.interp.minimal_pairs import MinimalPairs
 from icalgebra.interp.query_cache import N_QUERY
 from icalgebra.language.vocabulary import FACT_LENGTH
 from icalgebra.model.accuracy import accuracy_estimate
-from icalgebra.model.predict import chunks, on_device, rows_per_pass, top_variable
+from icalgebra.model.predict import on_device, passes, top_variable
 from icalgebra.model.transformer import Transformer
 from icalgebra.statistics import Estimate, mean
 
@@ -106,7 +106,7 @@ def _ablation(loaded: LoadedModel, head: Head, judging: MinimalPairs, seed: int,
 def _answers(model: Transformer, prompts: np.ndarray, average: Tensor, sets: list[list[Head]]) -> np.ndarray:
     """What the model answers with each set of heads set to an average output, [n, sets]."""
     masks, found = head_masks(model, sets), []
-    for rows in chunks(len(prompts), rows_per_pass(model, prompts.shape[1])):
+    for rows in passes(model, prompts):
         run = cache_last_token(model, on_device(model, prompts[rows]), keys=True)
         logits = with_heads_replaced(model, run, average.expand(len(run), -1, -1, -1), masks)
         found.append(top_variable(logits[..., : model.config.n_variables]))

@@ -45,7 +45,7 @@ from icalgebra.interp.lens import direct_logits, path_to_logits
 from icalgebra.interp.patching import target_probability
 from icalgebra.interp.query_batch import QueryBatch, at_least_two, pairs, planted_variants
 from icalgebra.model.accuracy import accuracy_estimate
-from icalgebra.model.predict import chunks, on_device, rows_per_pass, top_variable
+from icalgebra.model.predict import on_device, passes, top_variable
 from icalgebra.results import Result
 from icalgebra.statistics import Estimate, mean
 
@@ -162,7 +162,7 @@ def _together(
     """Effects of whole sets of heads, [n, sets], and of every head's direct path to the logits, [n, heads]."""
     model, masks = loaded.model, head_masks(loaded.model, sets)
     found: dict[str, list[np.ndarray]] = {"heads": [], "path": []}
-    for rows in chunks(len(clean), rows_per_pass(model, clean.prompts.shape[1])):
+    for rows in passes(model, clean.prompts):
         source = cache_last_token(model, on_device(model, clean.prompts[rows]))
         base = cache_last_token(model, on_device(model, corrupt.prompts[rows]), keys=True)
         targets = on_device(model, clean.answer[rows])
