@@ -10,6 +10,8 @@ import numpy as np
 
 Z95 = 1.959963984540054
 AT_ONCE = 1 << 22  # numbers in memory: 32 MB
+# What is chosen among many (heads, sets) is chosen on one half of the rows and judged on the other.
+CHOOSING, JUDGING = slice(0, None, 2), slice(1, None, 2)
 
 
 @dataclass(frozen=True)

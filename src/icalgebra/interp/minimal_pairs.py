@@ -29,6 +29,7 @@ from icalgebra.language.sequences import Sequences
 from icalgebra.language.vocabulary import ANSWER, FACT_LENGTH, LEFT, RIGHT, facts_of
 from icalgebra.language.world import World
 from icalgebra.randomness import stream_key
+from icalgebra.statistics import CHOOSING, JUDGING
 
 if TYPE_CHECKING:
     from jaxtyping import Int, UInt8
@@ -71,7 +72,7 @@ class MinimalPairs:
 
     def halves(self) -> tuple[MinimalPairs, MinimalPairs]:
         """To choose on one and score on the other."""
-        return self[::2], self[1::2]
+        return self[CHOOSING], self[JUDGING]
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from statistics import mode
 from typing import Any, Literal, NamedTuple
 
+from icalgebra.experiments.shared.emergence import LEARNED, PLATEAU_END
 from icalgebra.experiments.shared.readings import Number, Shown, Stated, Values, listed, stated
-from icalgebra.experiments.shared.sweep_targets import LEARNED, PLATEAU_END
 from icalgebra.language.vocabulary import MECHANISMS
 
 

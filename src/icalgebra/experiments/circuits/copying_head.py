@@ -18,9 +18,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from icalgebra.experiments.circuits.shares import share
-from icalgebra.experiments.shared.estimates import point_estimate
-from icalgebra.experiments.shared.halves import CHOOSING, JUDGING
+from icalgebra.experiments.shared.estimates import point_estimate, share
 from icalgebra.experiments.shared.loaded_model import LoadedModel
 from icalgebra.interp.ablation import head_masks, other_heads, with_heads_replaced
 from icalgebra.interp.components import METRICS, Component, Effects, all_components, smallest_set
@@ -32,7 +30,7 @@ from icalgebra.language.vocabulary import FACT_LENGTH
 from icalgebra.model.accuracy import accuracy_estimate
 from icalgebra.model.predict import on_device, passes, top_variable
 from icalgebra.model.transformer import Transformer
-from icalgebra.statistics import Estimate, mean
+from icalgebra.statistics import CHOOSING, JUDGING, Estimate, mean
 
 Values = dict[str, Estimate]
 ENOUGH = 0.9  # of the change in probability, for the heads that are needed

@@ -26,9 +26,7 @@ import torch
 from icalgebra.data.distributions import sample
 from icalgebra.errors import InputError
 from icalgebra.experiments.circuits.copying_head import copying_head
-from icalgebra.experiments.circuits.shares import share
-from icalgebra.experiments.shared.estimates import point_estimate
-from icalgebra.experiments.shared.halves import CHOOSING, JUDGING
+from icalgebra.experiments.shared.estimates import point_estimate, share
 from icalgebra.experiments.shared.loaded_model import LoadedModel, result_about
 from icalgebra.interp.components import (
     METRICS,
@@ -49,7 +47,7 @@ from icalgebra.model.accuracy import accuracy_estimate, hits, strictly_best
 from icalgebra.model.transformer import Transformer
 from icalgebra.randomness import stream_key
 from icalgebra.results import Result
-from icalgebra.statistics import Estimate, mean
+from icalgebra.statistics import CHOOSING, JUDGING, Estimate, mean
 
 Values = dict[str, Estimate]
 Maps = dict[str, Effects]  # by direction: every component alone, on every pair

@@ -20,7 +20,6 @@ import torch
 from icalgebra.errors import InputError
 from icalgebra.experiments.shared.estimates import boolean_estimate
 from icalgebra.experiments.shared.families import family_world
-from icalgebra.experiments.shared.halves import CHOOSING, JUDGING
 from icalgebra.experiments.shared.loaded_model import LoadedModel, result_about
 from icalgebra.interp.ablation import head_masks, with_heads_replaced
 from icalgebra.interp.attention_mass import (
@@ -47,7 +46,7 @@ from icalgebra.interp.query_batch import QueryBatch, at_least_two, pairs, plante
 from icalgebra.model.accuracy import accuracy_estimate
 from icalgebra.model.predict import on_device, passes, top_variable
 from icalgebra.results import Result
-from icalgebra.statistics import Estimate, mean
+from icalgebra.statistics import CHOOSING, JUDGING, Estimate, mean
 
 Values = dict[str, Estimate]
 CHOSEN_BY = "what it decodes and attends to"  # results without this judged the head with the largest effect

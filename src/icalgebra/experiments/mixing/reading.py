@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from icalgebra.experiments.shared.emergence import LEARNED, PLATEAU_END
 from icalgebra.experiments.shared.readings import Number, Shown, Stated, Values
-from icalgebra.experiments.shared.sweep_targets import LEARNED, PLATEAU_END
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,8 @@ PRESENT = 0.6  # mean accuracy of a flat curve whose skill was there from the fi
 RESAMPLES = 1000
 CONFIDENCE = 0.975  # two-sided 95 %
 BAND = (0.4, 0.6)  # accuracies that count as a plateau at one half
+# Hold-out accuracies that mark a run's progress: the plateau is over, the task counts as learned.
+PLATEAU_END, LEARNED = 0.5, 0.9
 
 
 # --- onsets ---------------------------------------------------------------------------------------------------------
