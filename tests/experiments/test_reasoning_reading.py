@@ -135,7 +135,7 @@ def test_from_which_context_size_the_gap_is_mostly_deduction(deduced: list[float
     }
     curves = flat | rungs | {"ceiling": replace(flat["copy"], y=[0.9] * 3)}
     values = Values(replace(REASONING, curves={f"holdout.{name}": curve for name, curve in curves.items()}))
-    assert reasoning.mostly_deduction_from(values, "holdout") == since
+    assert reasoning.mostly_deduction_from(values) == since
 
 
 @pytest.mark.parametrize(("low", "less"), [(0.31, True), (0.29, False)])

@@ -91,9 +91,7 @@ def component_effects(
 
 
 @torch.no_grad()
-def residual_effects(
-    model: Transformer, pairs: MinimalPairs, direction: Direction = "denoise"
-) -> tuple[list[tuple[str, int]], Effects]:
+def residual_effects(model: Transformer, pairs: MinimalPairs) -> tuple[list[tuple[str, int]], Effects]:
     """The residual stream itself, behind every attention (resid_mid) and every MLP (resid_post), at every token."""
     places = [
         (f"blocks.{layer}.{point}", token)
@@ -108,7 +106,7 @@ def residual_effects(
         return {name: _swap_tokens(source.value(name), [t if n == name else None for n, t in chosen]) for name in names}
 
     first_layers = [int(name.split(".")[1]) for name, _ in places]
-    return places, _effects(model, pairs, first_layers, direction, changes)
+    return places, _effects(model, pairs, first_layers, "denoise", changes)
 
 
 def _swap_tokens(source: Tensor, tokens: Sequence[int | None]) -> Change:

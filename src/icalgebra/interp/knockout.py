@@ -68,9 +68,11 @@ def by_slot(tokens: Sequence[tuple[str, ...]] = (*((token,) for token in QUERY_T
     return [Reads(slots=(slot,), tokens=chosen) for slot in SLOTS for chosen in tokens]
 
 
-def by_layer_and_head(model: Transformer, slot: str, tokens: tuple[str, ...] = ()) -> list[Reads]:
+def by_layer_and_head(model: Transformer, slot: str) -> list[Reads]:
     """One slot, in each head of each layer alone."""
     config = model.config
     return [
-        Reads((slot,), tokens, (layer,), (head,)) for layer in range(config.n_layers) for head in range(config.n_heads)
+        Reads((slot,), layers=(layer,), heads=(head,))
+        for layer in range(config.n_layers)
+        for head in range(config.n_heads)
     ]

@@ -63,11 +63,11 @@ def read_copying(evidence: Evidence) -> Copying | None:
 
 
 def _copying_runs(evidence: Evidence) -> CopyingRuns | None:
-    effects = [effect.value for (effect,) in evidence.over_runs("heads", "role.copy")]
+    effects = [effect.value for effect in evidence.over_runs("heads", "role.copy")]
     if len(effects) < SEVERAL_RUNS:
         return None
     n_unnamed = sum(effect < NO_COPYING_HEAD for effect in effects)
-    accuracies = [accuracy.value for (accuracy,) in evidence.over_runs("heads", "plain.copy")]
+    accuracies = [accuracy.value for accuracy in evidence.over_runs("heads", "plain.copy")]
     return CopyingRuns(
         len(effects),
         evidence.n_recipes("heads"),

@@ -85,7 +85,7 @@ def read(values: Values) -> Reading:
         kinds=kinds,
         n_facts=values.config["n_facts"] - 1,
         rungs=WHAT,
-        mostly_deduction_from=mostly_deduction_from(values, "holdout"),
+        mostly_deduction_from=mostly_deduction_from(values),
         some_mastered=any(kind.mastered for kind in kinds),
         proofs=tuple(
             Proofs(rung, *(values.number(f"proof.{rung}.{key}", "") for key in ("premises", "steps", "depth")))
@@ -96,11 +96,11 @@ def read(values: Values) -> Reading:
     )
 
 
-def mostly_deduction_from(values: Values, kind: str) -> int | None:
-    """The context size from which on deduction is most of what lies between the mechanisms and the ceiling."""
-    ceiling = values.curve(f"{kind}.ceiling")
+def mostly_deduction_from(values: Values) -> int | None:
+    """The context size from which on deduction is most of what lies between mechanisms and ceiling; hold-out."""
+    ceiling = values.curve("holdout.ceiling")
     solved, deduced = (
-        [sum(parts) for parts in zip(*(values.curve(f"{kind}.{name}").y for name in names))]
+        [sum(parts) for parts in zip(*(values.curve(f"holdout.{name}").y for name in names))]
         for names in (MECHANISMS, RUNGS)
     )
     mostly = [mine > MOSTLY * (best - known) for mine, best, known in zip(deduced, ceiling.y, solved)]
