@@ -115,6 +115,10 @@ class Curve:
         if len({len(column) for column in vars(self).values()}) > 1:
             raise InputError("the columns of a curve must have the same length")
 
+    @property
+    def estimates(self) -> list[Estimate]:
+        return [Estimate(*point) for point in zip(self.y, self.low, self.high, self.n)]
+
     @staticmethod
     def from_estimates(x: Iterable[float | int], estimates: Sequence[Estimate]) -> Curve:
         columns = zip(*[(e.value, e.low, e.high, e.n) for e in estimates], strict=True)

@@ -8,7 +8,6 @@ from markupsafe import Markup
 
 from icalgebra.claims import published
 from icalgebra.experiments.shared.readings import Number, Values, stated
-from icalgebra.statistics import Estimate
 
 PUBLISHED_STRUCTURES = ("C4", "C6", "C8", "C10")  # Figure 2a
 FALLING = ("C3", "C4")  # whose published accuracy falls at long contexts: they have controls
@@ -90,8 +89,7 @@ def read(values: Values) -> Reading:
 def _fall(values: Values, name: str, start: int) -> Fall:
     """The later point whose interval lies lowest: some later interval lies below that of the start."""
     curve = values.curve(f"model.{name}")
-    estimates = (Estimate(*point) for point in zip(curve.y, curve.low, curve.high, curve.n))
-    points = {round(k): Number(found) for k, found in zip(curve.x, estimates)}
+    points = {round(k): Number(found) for k, found in zip(curve.x, curve.estimates)}
     end = min((k for k in points if k > start), key=lambda k: points[k].high)
     return Fall(name, start, points[start], end, points[end])
 

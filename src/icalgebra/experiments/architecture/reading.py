@@ -157,7 +157,7 @@ def _row(values: Values, setting: dict[str, Any]) -> Row:
         setting=str(_setting(setting)),
         cells=[
             Cell(
-                values.number(f"{label}.{name}") if f"{label}.{name}" in values else absent,
+                values.if_there(f"{label}.{name}") or absent,
                 f"{published[name]} %" if name in published else None,
             )
             for name in COLUMNS

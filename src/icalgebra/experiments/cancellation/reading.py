@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from icalgebra.experiments.shared.readings import NotMeasured, Number, Shown, Stated, Values, stated
+from icalgebra.experiments.shared.readings import NotMeasured, Number, Shown, Stated, Values, clearly_more, stated
 
 MOSTLY_COMMA = 0.5  # of a reader's attention on its facts: with more on the ',', it does not read the answer slot
 HARDLY_CHANCE = 1.25  # times chance: a reader with less attention on its facts does not look for them
@@ -93,7 +93,7 @@ class Ablation:
     def needed(self) -> bool:
         """On cancel sequences these heads are missed more than as many others, clearly."""
         without, control = self.accuracies[0]
-        return isinstance(control, Number) and without.high < control.low
+        return clearly_more(control, without)
 
 
 @dataclass(frozen=True)

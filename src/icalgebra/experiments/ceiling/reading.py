@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from icalgebra.experiments.shared.readings import Number, Values
+from icalgebra.experiments.shared.readings import Number, Values, widest
 from icalgebra.language.vocabulary import MECHANISMS
 
 PANELS = {
@@ -66,10 +66,7 @@ def read(values: Values) -> Reading:
 
 
 def _widest(values: Values) -> Number:
-    drawn = [values.curve(f"{panel}.{name}") for panel in PANELS for name in LINES]
-    return Number.exact(
-        max(max(high - y, y - low) for c in drawn for y, low, high in zip(c.y, c.low, c.high)), "points"
-    )
+    return widest(e for panel in PANELS for name in LINES for e in values.curve(f"{panel}.{name}").estimates)
 
 
 def _soundness(values: Values) -> tuple[Soundness, ...]:

@@ -162,10 +162,6 @@ def read(values: Values) -> Reading:
     )
 
 
-def _if_there(values: Values, key: str, unit: str = "%") -> Number | None:
-    return values.number(key, unit) if key in values else None
-
-
 def _loss(values: Values) -> Loss:
     regret, floor = (values.numbers(f"{name}.{{}}", SLOTS, "nats") for name in ("regret", "floor"))
     total_regret, total_floor = (sum(number.value for number in part.values()) for part in (regret, floor))
@@ -175,7 +171,7 @@ def _loss(values: Values) -> Loss:
 def _skill(values: Values, skill: str) -> Skill:
     return Skill(
         name=SKILL_NAMES.get(skill, skill),
-        onset=_if_there(values, f"onset.{skill}", "steps"),
+        onset=values.if_there(f"onset.{skill}", "steps"),
         n_runs=sum(found[skill]["step"] is not None for found in values.detail("onsets")),
         longest_plateau=values.number(f"rest.{skill}", ""),
     )
@@ -184,7 +180,7 @@ def _skill(values: Values, skill: str) -> Skill:
 def _order(values: Values) -> Order:
     pairs = values.detail("pairs")
     undecided = [_pair(found, 0) for found in pairs if 0 in found["runs"]]
-    early = _if_there(values, "early_peak.associate")
+    early = values.if_there("early_peak.associate")
     return Order(
         agreement=values.number("order_agreement", ""),
         reversed=[_pair(found, -1) for found in pairs if -1 in found["runs"]],
@@ -211,17 +207,17 @@ def _pair(found: dict[str, Any], sign: int) -> Pair:
 
 
 def _plateau(values: Values) -> Plateau:
-    level, early_peak = values.number("identity_plateau"), _if_there(values, "early_peak.identity")
+    level, early_peak = values.number("identity_plateau"), values.if_there("early_peak.identity")
     longest = values.number("rest.identity", "")
     return Plateau(
         level=level,
         in_band=values.number("identity_in_band"),
         early_peak=early_peak,
-        dip=_if_there(values, "dip.identity"),
+        dip=values.if_there("dip.identity"),
         half_early=level.high < BAND[0] and early_peak is not None and early_peak.high >= BAND[0],
         verdict=_plateau_verdict(level),
         lasts=longest if longest.low > LASTS else None,
-        promotion_onset=_if_there(values, "role_onset.query_promotion", "steps"),
+        promotion_onset=values.if_there("role_onset.query_promotion", "steps"),
     )
 
 
@@ -233,8 +229,8 @@ def _plateau_verdict(level: Number) -> Literal["below", "above", "published"]:
 
 
 def _roles(values: Values, copy: dict[str, Any]) -> Roles:
-    role, skill = _if_there(values, "role_onset.copy", "steps"), _if_there(values, "onset.copy", "steps")
-    others = {name: _if_there(values, f"role_onset.{name}", "steps") for name in OTHER_ROLES}
+    role, skill = values.if_there("role_onset.copy", "steps"), values.if_there("onset.copy", "steps")
+    others = {name: values.if_there(f"role_onset.{name}", "steps") for name in OTHER_ROLES}
     return Roles(
         copy_role=role,
         copy_skill=skill,

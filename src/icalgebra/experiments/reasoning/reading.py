@@ -132,7 +132,7 @@ def _of_kind(values: Values, kind: str, name: str) -> OfKind:
 def _row(values: Values, prefix: str, name: str, what: str) -> Row:
     share = values.optional(f"{prefix}.share") if what else values.optional(f"{prefix}.accuracy")
     keys = [f"{prefix}.{key}" for key in ("accuracy", "floor", "reasoned")]
-    parts = (values.number(key) if key in values else NotMeasured() for key in keys)  # a rung may have no queries
+    parts = (values.if_there(key) or NotMeasured() for key in keys)  # a rung may have no queries
     return Row(name, what, share, *parts)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from icalgebra.experiments.shared.readings import NotMeasured, Number, Shown, Values
+from icalgebra.experiments.shared.readings import NotMeasured, Number, Shown, Values, widest
 from icalgebra.language.vocabulary import MECHANISMS
 
 KINDS = {"train": "training", "holdout": "hold-out"}
@@ -98,7 +98,7 @@ def _of_kind(values: Values, kind: str) -> OfKind:
             name,
             values.optional(f"{kind}.all.has.{name}"),
             values.number(f"{kind}.all.used.{name}"),
-            _if_there(values, f"{kind}.all.of.{name}"),
+            values.if_there(f"{kind}.all.of.{name}") or NotMeasured(),  # hold-out queries are never copied
         )
         for name in MECHANISMS
     )
@@ -108,13 +108,7 @@ def _of_kind(values: Values, kind: str) -> OfKind:
 
 def _widest(values: Values) -> Number:
     keys = [f"{kind}.{size}.used.{name}" for kind in KINDS for size in values.config["sizes"] for name in ROWS]
-    drawn = [values.number(key).estimate for key in keys if key in values]
-    return Number.exact(max(max(e.high - e.value, e.value - e.low) for e in drawn), "points")
-
-
-def _if_there(values: Values, key: str) -> Shown:
-    """Hold-out queries are never copied, so no result has some of these."""
-    return values.number(key) if key in values else NotMeasured()
+    return widest(values.number(key).estimate for key in keys if key in values)
 
 
 def _of_head(values: Values, name: str, head: str) -> OfHead:
