@@ -6,7 +6,6 @@ results/<tier>/<model>/<experiment>.json; <model> is `data` where no model takes
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import platform
@@ -192,7 +191,6 @@ class Result:
         for name in plain:
             if name not in PlainResult.__annotations__:
                 raise InputError(f"{source}: it has an {unknown('field', name, PlainResult.__annotations__)}")
-        plain = _renamed(plain)
         values = {key: _estimate(found) for key, found in plain["values"].items() if found["value"] is not None}
         try:
             curves = {key: _curve(found) for key, found in plain.get("curves", {}).items()}
@@ -239,10 +237,6 @@ def result_paths(folder: Path, experiments: Collection[str]) -> list[Path]:
     return [path for path in paths if path.stem in experiments]
 
 
-def read_results(folder: Path, experiments: Collection[str]) -> list[Result]:
-    return [read_result(path) for path in result_paths(folder, experiments)]
-
-
 def provenance(seconds: float, device: str = "cpu") -> dict[str, Any]:
     """Where, when and how long: the part of a result that differs between equal runs."""
     return {
@@ -261,13 +255,6 @@ def _commit() -> str | None:
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
     except (OSError, subprocess.SubprocessError):
         return None
-
-
-def _renamed(plain: dict[str, Any]) -> dict[str, Any]:
-    """Older files of subspaces and probes call the cancellation set "elimination"."""
-    if plain["experiment"] not in ("subspaces", "probes"):
-        return plain
-    return json.loads(json.dumps(plain).replace("elimination", "cancellation"))
 
 
 def _plain(value: Any, measured: bool = True) -> Any:

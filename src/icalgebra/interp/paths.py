@@ -128,7 +128,7 @@ def _patched(
     here = {sender: delta for sender, delta in moved.items() if sender.token == token}
     if receiver is None:
         final = corrupt.at(n_layers - 1, "hook_mlp_out") + corrupt.resid_mid(n_layers - 1)
-        yield "residual", list(here), _into_logits(model, final[:, token], here)
+        yield "residual", list(here), model.read_out(_stacked(final[:, token], here))
     elif receiver.head is None:
         yield "residual", list(here), _into_mlp(model, corrupt, receiver, here)
     else:
@@ -161,10 +161,6 @@ def _moved(
 
 def _stacked(base: Tensor, senders: dict[Sender, Tensor]) -> Float[Tensor, "n senders d_model"]:
     return base[:, None] + torch.stack(list(senders.values()), 1)
-
-
-def _into_logits(model: Transformer, base: Tensor, senders: dict[Sender, Tensor]) -> Tensor:
-    return model.read_out(_stacked(base, senders))
 
 
 def _into_mlp(model: Transformer, run: _Run, receiver: Component, senders: dict[Sender, Tensor]) -> Tensor:

@@ -61,12 +61,8 @@ def read(values: Values) -> Reading:
         soundness=_soundness(values),
         calibration_holdout=values.number("p7.holdout.calibration", "points"),
         calibration_train=values.number("p7.train.calibration", "points"),
-        widest=_widest(values),
+        widest=widest(e for panel in PANELS for name in LINES for e in values.curve(f"{panel}.{name}").estimates),
     )
-
-
-def _widest(values: Values) -> Number:
-    return widest(e for panel in PANELS for name in LINES for e in values.curve(f"{panel}.{name}").estimates)
 
 
 def _soundness(values: Values) -> tuple[Soundness, ...]:
