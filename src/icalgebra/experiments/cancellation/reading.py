@@ -118,9 +118,8 @@ class Reading:
     readers: Literal["none", "one", "two"]  # who looks for such facts
     unspecific: tuple[tuple[str, SideName], ...]  # of two readers, those without a preference for their side
     attending_does_not_demote: bool
-    unseeing: tuple[
-        tuple[str, str], ...
-    ]  # heads, and the sides whose answers they lower without attending to the facts
+    # heads, and the sides whose answers they lower without attending to the facts
+    unseeing: tuple[tuple[str, str], ...]
     ablated_on: tuple[str, ...]  # distributions, in words
     plain: tuple[Number, ...]
     ablations: tuple[Ablation, ...]
