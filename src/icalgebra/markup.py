@@ -33,8 +33,8 @@ def paragraph(content: object) -> Markup:
     return Markup("<p>{}</p>").format(content)
 
 
-def heading(content: object, level: int = 4) -> Markup:
-    return Markup("<h{0}>{1}</h{0}>").format(level, content)
+def heading(content: object) -> Markup:
+    return Markup("<h4>{}</h4>").format(content)
 
 
 def table(header: Sequence[object], rows: Iterable[Sequence[object]], caption: object = "") -> Markup:

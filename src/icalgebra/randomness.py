@@ -28,6 +28,11 @@ def generator(seed: int, stream: str) -> np.ndarray:
     return np.array([stream_key(seed, stream)], dtype=np.uint64)
 
 
+def numpy_generator(seed: int, stream: str) -> np.random.Generator:
+    """The same for code that works on arrays."""
+    return np.random.Generator(np.random.PCG64(int(stream_key(seed, stream))))
+
+
 @njit(inline="always", cache=True)
 def mix(z):
     """SplitMix64's output function."""

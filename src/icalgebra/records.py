@@ -175,17 +175,19 @@ def _one_of(options: tuple[Any, ...]) -> Check:
     return check
 
 
+def _inside(check_item: Check, item: Any, key: str | int) -> Any:
+    """The item checked; a complaint says where it is."""
+    try:
+        return check_item(item)
+    except WrongValue as error:
+        raise error.inside(key) from None
+
+
 def _many(kind: Any, check_item: Check) -> Check:
     def check(value: Any) -> Any:
         if not isinstance(value, list | tuple):
             raise _must_be(kind, value)
-        found = []
-        for i, item in enumerate(value):
-            try:
-                found.append(check_item(item))
-            except WrongValue as error:
-                raise error.inside(i) from None
-        return kind(found)
+        return kind([_inside(check_item, item, i) for i, item in enumerate(value)])
 
     return check
 
@@ -196,26 +198,14 @@ def _fixed(parts: tuple[Any, ...]) -> Check:
     def check(value: Any) -> Any:
         if not isinstance(value, list | tuple) or len(value) != len(checks):
             raise WrongValue(f"must be a list of {len(checks)}, not {shortened(value)}")
-        found = []
-        for i, (one, item) in enumerate(zip(checks, value)):
-            try:
-                found.append(one(item))
-            except WrongValue as error:
-                raise error.inside(i) from None
-        return tuple(found)
+        return tuple(_inside(one, item, i) for i, (one, item) in enumerate(zip(checks, value)))
 
     return check
 
 
 def _dictionary(check_item: Check) -> Check:
     def check(value: Any) -> Any:
-        found = {}
-        for key, item in _object(value).items():
-            try:
-                found[key] = check_item(item)
-            except WrongValue as error:
-                raise error.inside(key) from None
-        return found
+        return {key: _inside(check_item, item, key) for key, item in _object(value).items()}
 
     return check
 
@@ -264,10 +254,7 @@ def _take(found: dict[str, Any], name: str, check_item: Check, required: bool) -
         if required:
             raise WrongValue("is missing").inside(name)
         return
-    try:
-        found[name] = check_item(found[name])
-    except WrongValue as error:
-        raise error.inside(name) from None
+    found[name] = _inside(check_item, found[name], name)
 
 
 def _object(value: Any) -> dict[str, Any]:

@@ -115,6 +115,10 @@ class Curve:
         if len({len(column) for column in vars(self).values()}) > 1:
             raise InputError("the columns of a curve must have the same length")
 
+    @property
+    def estimates(self) -> list[Estimate]:
+        return [Estimate(*point) for point in zip(self.y, self.low, self.high, self.n)]
+
     @staticmethod
     def from_estimates(x: Iterable[float | int], estimates: Sequence[Estimate]) -> Curve:
         columns = zip(*[(e.value, e.low, e.high, e.n) for e in estimates], strict=True)
@@ -233,10 +237,6 @@ def result_paths(folder: Path, experiments: Collection[str]) -> list[Path]:
     """The results of some experiments in a folder, which may hold other JSON files: their paths tell them apart."""
     paths = [path for tier in TIERS for path in sorted(folder.glob(f"{tier}/*/*.json"))]
     return [path for path in paths if path.stem in experiments]
-
-
-def read_results(folder: Path, experiments: Collection[str]) -> list[Result]:
-    return [read_result(path) for path in result_paths(folder, experiments)]
 
 
 def provenance(seconds: float, device: str = "cpu") -> dict[str, Any]:

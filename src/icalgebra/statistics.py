@@ -9,7 +9,10 @@ from math import comb
 import numpy as np
 
 Z95 = 1.959963984540054
+RESAMPLES, SEED = 1000, 0  # of the bootstrap
 AT_ONCE = 1 << 22  # numbers in memory: 32 MB
+# What is chosen among many (heads, sets) is chosen on one half of the rows and judged on the other.
+CHOOSING, JUDGING = slice(0, None, 2), slice(1, None, 2)
 
 
 @dataclass(frozen=True)
@@ -79,34 +82,27 @@ def difference(one: Estimate, other: Estimate) -> Estimate:
     return Estimate(centre, centre - float(below), centre + float(above), min(one.n, other.n))
 
 
-def auc(hits: np.ndarray, *, resamples: int = 1000, seed: int = 0) -> Estimate:
+def auc(hits: np.ndarray) -> Estimate:
     """The area under a curve over context sizes: the mean of hits [n sequences, context sizes 1 … k−1].
 
     The interval comes from resampling whole sequences, since hits of one sequence are correlated. Context sizes that a
     shorter sequence does not have are NaN.
     """
     per_sequence = _sequence_means(hits)
-    means = _over_resamples(lambda draws: per_sequence[draws].mean(axis=1), len(per_sequence), resamples, seed)
+    means = _over_resamples(lambda draws: per_sequence[draws].mean(axis=1), len(per_sequence))
     low, high = np.quantile(means, [0.025, 0.975])
     return Estimate(float(per_sequence.mean()), float(low), float(high), len(per_sequence))
 
 
-def auc_ratio(hits: np.ndarray, reference: np.ndarray, *, resamples: int = 1000, seed: int = 0) -> Estimate:
+def auc_ratio(hits: np.ndarray, reference: np.ndarray) -> Estimate:
     """The ratio of two AUCs over the same sequences, which are resampled together."""
     above, below = _sequence_means(hits), _sequence_means(reference)
     if not below.any():
         return proportion(0, 0)
-
-    def means(draws: np.ndarray) -> np.ndarray:
-        return np.stack([above[draws].mean(axis=1), below[draws].mean(axis=1)], axis=1)
-
-    resampled = _over_resamples(means, len(above), resamples, seed)
-    tops, totals = resampled[resampled[:, 1] > 0].T
-    low, high = np.quantile(tops / totals, [0.025, 0.975])
-    return Estimate(float(above.mean() / below.mean()), float(low), float(high), len(above))
+    return Estimate(*_ratio(above, below, np.mean), len(above))
 
 
-def share_among(condition: np.ndarray, among: np.ndarray, *, resamples: int = 1000, seed: int = 0) -> Estimate:
+def share_among(condition: np.ndarray, among: np.ndarray) -> Estimate:
     """How often a condition holds among the selected queries, both bool [n sequences, …]; sequences are resampled.
 
     The estimate's n is the number of selected queries.
@@ -116,17 +112,22 @@ def share_among(condition: np.ndarray, among: np.ndarray, *, resamples: int = 10
     n_selected = selected.sum(axis=1)
     if not n_selected.any():
         return proportion(0, 0)
-
-    def sums(draws: np.ndarray) -> np.ndarray:
-        return np.stack([n_held[draws].sum(axis=1), n_selected[draws].sum(axis=1)], axis=1)
-
-    resampled = _over_resamples(sums, len(n_selected), resamples, seed)
-    held, totals = resampled[resampled[:, 1] > 0].T
-    low, high = np.quantile(held / totals, [0.025, 0.975])
-    return Estimate(float(n_held.sum() / n_selected.sum()), float(low), float(high), int(n_selected.sum()))
+    return Estimate(*_ratio(n_held, n_selected, np.sum), int(n_selected.sum()))
 
 
-def correlation_of_means(one: np.ndarray, other: np.ndarray, *, resamples: int = 1000, seed: int = 0) -> Estimate:
+def _ratio(above: np.ndarray, below: np.ndarray, total: Callable[..., np.ndarray]) -> tuple[float, float, float]:
+    """The ratio of two totals (sums or means) over the same sequences, resampled together, and its bounds."""
+
+    def totals(draws: np.ndarray) -> np.ndarray:
+        return np.stack([total(above[draws], axis=1), total(below[draws], axis=1)], axis=1)
+
+    resampled = _over_resamples(totals, len(above))
+    tops, bottoms = resampled[resampled[:, 1] > 0].T
+    low, high = np.quantile(tops / bottoms, [0.025, 0.975])
+    return float(total(above) / total(below)), float(low), float(high)
+
+
+def correlation_of_means(one: np.ndarray, other: np.ndarray) -> Estimate:
     """Pearson's correlation between the column means of two sets of observations [n sequences, columns].
 
     The interval comes from resampling sequences. Column means that are all equal have correlation 0.
@@ -140,7 +141,7 @@ def correlation_of_means(one: np.ndarray, other: np.ndarray, *, resamples: int =
         return (a * b).sum(axis=1) / np.where(size > 0, size, 1.0)
 
     found = float(correlations(np.arange(len(one))[None])[0])
-    resampled = _over_resamples(correlations, len(one), resamples, seed, numbers=observed[:, 0].size)
+    resampled = _over_resamples(correlations, len(one), observed[:, 0].size)
     low, high = np.quantile(resampled, [0.025, 0.975])
     return Estimate(found, float(min(low, found)), float(max(high, found)), len(one))
 
@@ -153,13 +154,11 @@ def _sequence_means(hits: np.ndarray) -> np.ndarray:
     return np.concatenate([np.nanmean(part, axis=1) for part in parts])
 
 
-def _over_resamples(
-    statistic: Callable[[np.ndarray], np.ndarray], n: int, resamples: int, seed: int, numbers: int = 1
-) -> np.ndarray:
+def _over_resamples(statistic: Callable[[np.ndarray], np.ndarray], n: int, numbers: int = 1) -> np.ndarray:
     """A statistic of bootstrap indices [some, n] for all resamples, a block at a time: the indices of a million
     sequences would take 8 GB. numbers: how many the statistic gathers per index. Results do not depend on the blocks.
     """
-    generator = np.random.Generator(np.random.PCG64(seed))
+    generator = np.random.Generator(np.random.PCG64(SEED))
     size = max(1, AT_ONCE // max(1, n * numbers))
-    blocks = [min(size, resamples - done) for done in range(0, resamples, size)]
+    blocks = [min(size, RESAMPLES - done) for done in range(0, RESAMPLES, size)]
     return np.concatenate([statistic(generator.integers(0, n, size=(block, n))) for block in blocks])

@@ -15,7 +15,7 @@ from helpers import ROOT, exit_code, message_of, python_arguments
 from icalgebra import InputError, Structure, World, sample, structure
 from icalgebra.cli.estimates import in_words, training_flops
 from icalgebra.cli.main import COMMANDS
-from icalgebra.results import committed_results, read_results
+from icalgebra.results import committed_results, read_result, result_paths
 from icalgebra.train import TrainConfig, preset
 from icalgebra.train.presets import PRESETS
 
@@ -128,11 +128,11 @@ def test_a_training_config_takes_structures():
 def test_committed_results_are_found_from_anywhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert committed_results() == ROOT / "results"
-    assert len(read_results(committed_results(), {"heads"})) > 1
+    assert len([read_result(path) for path in result_paths(committed_results(), {"heads"})]) > 1
 
 
 def test_interp_and_bench_say_what_they_do_and_wrote(capsys, tmp_path, monkeypatch):
-    committed = read_results(ROOT / "results", {"heads"})[0]
+    committed = read_result(result_paths(ROOT / "results", {"heads"})[0])
     out = tmp_path / "found"
     monkeypatch.setattr("icalgebra.cli.interp.run_experiment", lambda *arguments: committed)
     assert exit_code("interp", "heads", "--out", out) == 0

@@ -10,7 +10,7 @@ import pytest
 
 from icalgebra.experiments import load_claims
 from icalgebra.experiments.circuits.measure import run
-from icalgebra.experiments.circuits.shares import share
+from icalgebra.experiments.shared.estimates import share
 from icalgebra.experiments.shared.loaded_model import LoadedModel
 from icalgebra.language.vocabulary import MECHANISMS
 from icalgebra.results import Result

@@ -104,10 +104,10 @@ def test_the_section_quotes_the_values(result: Result) -> None:
     assert [(item.name, item.alone.value, item.given_rest.value) for item in copy.members] == [("1.0", 0.9, 0.8)]
     assert (identity.members, identity.share) == ([], NotMeasured())
     assert reading.left_out == ["cancel"]
-    assert (reading.n_pairs, reading.n_judged, reading.n_blocked) == (40, 20, 30)
+    assert (reading.n_judged, reading.n_blocked) == (20, 30)
     head = reading.copying
     assert head is not None
-    assert (head.name, head.other_name, head.other_denoise_name, head.control_name) == ("1.0", "1.2", "1.1", "1.3")
+    assert (head.name, head.other_name, head.other_denoise_name) == ("1.0", "1.2", "1.1")
     assert head.share.estimate == values["copying_head.reversed.share"]
     assert head.denoise.estimate == values["copying_head.denoise.share"]
     assert head.ablated.estimate == values["copying_head.ablated.corrupt_right"]

@@ -37,7 +37,6 @@ def test_what_is_quoted_is_what_was_measured(result: Result) -> None:
     assert reading.slot["comma"].estimate == values["copy.slot.comma_behind"]
     assert reading.conflicting_wrong.estimate == values["conflicting.predicts_wrong"]
     assert reading.corrupted_right.estimate == values["variants.corrupted.correct"]
-    assert reading.n_together == values["aie.copy.together.one"].n
 
 
 @pytest.mark.parametrize(
@@ -59,12 +58,6 @@ def test_an_earlier_result_without_a_leading_head_names_none(result: Result, fir
     assert [bool(found.head), bool(found.exact_mass), bool(found.slot["comma"])] == [named] * 3
     assert not found.reads_answer or named
     assert read_with(result, aie__copy__first=first).head, "chosen by what it does"
-
-
-@pytest.mark.parametrize("direct, mostly_indirect", [(0.24, True), (0.26, False)])
-def test_whether_the_effect_passes_through_later_layers(result: Result, direct: float, mostly_indirect: bool) -> None:
-    reading = read_with(result, path__copy__first=direct, aie__copy__together__one=0.5)
-    assert reading.mostly_indirect == mostly_indirect
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def read_with(result: Result, changes: dict[str, tuple[float, float] | None], **
 def test_the_section_quotes_the_values(result: Result) -> None:
     reading, values = read(Values(result)), result.values
     assert (reading.n_runs, reading.several_runs) == (3, True)
-    assert (reading.recipe.model, reading.evaluated.last) == ("small", 3000)
+    assert (reading.recipe.model, reading.recipe.steps) == ("small", 3000)
     assert reading.loss.regret["answer"].estimate == values["regret.answer"]
     assert reading.loss.floor["left"].estimate == values["floor.left"]
     rows = {skill.name: skill for skill in reading.skills}

@@ -58,7 +58,7 @@ def test_a_model_that_answers_nothing_more_has_no_unexplained_region() -> None:
 @pytest.mark.parametrize("kind", ["holdout", "train"])
 def test_quotes_of_both_kinds(kind: str) -> None:
     answered = getattr(READING, kind)
-    for field in ("auc", "ceiling", "over_ceiling", "mechanisms", "entailed", "guess", "guess_ceiling"):
+    for field in ("auc", "over_ceiling", "mechanisms", "entailed", "guess", "guess_ceiling"):
         assert getattr(answered, field).estimate == RESULT.values[f"{kind}.{field}"]
     assert answered.above_mechanisms.estimate == RESULT.values[f"{kind}.unexplained"]
     assert answered.above_mechanisms.unit == "points"
@@ -74,7 +74,6 @@ def test_quotes() -> None:
     assert unexplained.left_guess_right.estimate == values["holdout.unsolved_guess_model"]
     assert READING.agrees_with_mechanisms.estimate == values["holdout.solved"]
     assert READING.train_above_any_copy.estimate == values["train.unexplained_any"]
-    assert READING.ceiling_unaware.estimate == values["holdout.ceiling_unaware"]
     assert [vars(example) for example in READING.examples] == RESULT.details["examples"]
 
 

@@ -63,7 +63,7 @@ def test_the_price_of_a_goal_is_that_of_the_first_evaluation_that_reached_it() -
     assert (found.best, found.best_seconds, found.target_reached) == ("looped", "560", True)
     assert found.long_run
     assert found.variants[0].to_goals == ("30", "55", "", "")
-    assert [(row.blocks, row.looped) for row in found.variants] == [(12, False), (4, True), (4, True)]
+    assert [(row.blocks, row.layers) for row in found.variants] == [(12, 12), (4, 12), (4, 12)]
 
 
 def test_goals_that_nobody_reached_are_empty() -> None:

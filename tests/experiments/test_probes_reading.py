@@ -60,11 +60,10 @@ def test_signs_count_where_the_intervals_exclude_zero(
     assert r.signs_as_published is expected
 
 
-@pytest.mark.parametrize(("stored", "lowest"), [(1.0, True), (0.0, False)])
-def test_the_reserved_variable(stored: float, lowest: bool) -> None:
-    reserved = reading(cancellation__reserved_lowest=(stored, stored, stored)).reserved
+def test_the_reserved_variable() -> None:
+    reserved = reading().reserved
     assert reserved is not None
-    assert (reserved.name, reserved.lowest) == ("a", lowest)
+    assert reserved.name == "a"
     assert reserved.accuracy.estimate == SMALL.values["cancellation.reserved"]
     assert reserved.others.estimate == SMALL.values["cancellation.not_reserved"]
     assert reserved.cosine.estimate == SMALL.values["cancellation.reserved_cosines"]

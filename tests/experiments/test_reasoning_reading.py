@@ -117,7 +117,7 @@ def test_figures_draw_every_series(module, result):
 def test_readings_of_the_committed_results():
     for kind in reasoning.read(Values(REASONING)).kinds:
         assert 0 < kind.floor.value < kind.accuracy.value < 1
-        assert 0 < kind.right_reasoned.value < 1
+        assert 0 < kind.reasoned.value < 1
     found = reliance.read(Values(RELIANCE))
     for kind in found.kinds:
         assert kind.any.value + kind.none.value + sum(row.used.value for row in kind.rows) == pytest.approx(1, abs=1e-3)
@@ -135,7 +135,7 @@ def test_from_which_context_size_the_gap_is_mostly_deduction(deduced: list[float
     }
     curves = flat | rungs | {"ceiling": replace(flat["copy"], y=[0.9] * 3)}
     values = Values(replace(REASONING, curves={f"holdout.{name}": curve for name, curve in curves.items()}))
-    assert reasoning.mostly_deduction_from(values, "holdout") == since
+    assert reasoning.mostly_deduction_from(values) == since
 
 
 @pytest.mark.parametrize(("low", "less"), [(0.31, True), (0.29, False)])

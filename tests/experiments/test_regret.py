@@ -89,8 +89,6 @@ def test_most_is_clearly_more_than_half() -> None:
     parts = {"solved__of_regret": (0.1, 0.2), "beyond__of_regret": (0.51, 0.6), "guess__of_regret": (0.2, 0.3)}
     assert with_values(**parts).mostly == IN_WORDS["beyond"]
     assert with_values(**{**parts, "beyond__of_regret": (0.49, 0.6)}).mostly == ""
-    assert with_values(few=(0.51, 0.6)).mostly_few
-    assert not with_values(few=(0.49, 0.6)).mostly_few
     assert with_values(calibration=(-0.1, 0.1)).calibrated
     assert not with_values(calibration=(0.01, 0.1)).calibrated
     assert with_values({"once_share": 0.3}).other_rows
@@ -102,7 +100,7 @@ def test_what_is_quoted_is_what_was_measured() -> None:
     curve = RESULT.curves["regret"]
     assert found.greatest.value == max(curve.y)
     assert curve.y[found.greatest_at - 1] == max(curve.y)
-    assert (found.longest, found.n, found.few) == (11, 60, 20)
+    assert (found.n, found.few) == (60, 20)
     assert found.few_share.value == 1  # no context is longer
     assert not found.at["50"]
 

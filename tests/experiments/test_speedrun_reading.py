@@ -25,7 +25,7 @@ def test_what_is_quoted_is_what_was_measured() -> None:
     assert found.milliseconds_per_step.estimate == FAST.values["milliseconds_a_step"]
     assert found.times_faster_than_released is not None
     assert found.times_faster_than_released.estimate == FAST.values["times_released"]
-    assert (found.model, found.device, found.n, found.target.value) == ("fast", "NVIDIA H200", 5000, 99)
+    assert (found.device, found.n, found.target.value) == ("NVIDIA H200", 5000, 99)
     assert found.transcribed == FAST.details["transcribed"]
     assert reading(SPRINT).transcribed is None
 

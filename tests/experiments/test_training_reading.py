@@ -54,13 +54,6 @@ def test_a_rise_is_less_abrupt_when_it_takes_a_larger_share_than_the_published_o
     assert rise.less_abrupt == less_abrupt
 
 
-@pytest.mark.parametrize("steps, earlier", [(9999, True), (10_000, False)])
-def test_a_run_that_ends_before_the_published_rise_begins_is_earlier(steps: int, earlier: bool) -> None:
-    found = read(Values(replace(SMALL, details=SMALL.details | {"steps": [100, steps]}))).rise
-    assert found is not None
-    assert found.ended_before_published_start == earlier
-
-
 def test_a_run_that_never_gets_there_has_no_rise() -> None:
     assert "rise_share_from_plateau" not in TINY.values
     assert reading(TINY).rise is None

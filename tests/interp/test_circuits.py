@@ -18,9 +18,10 @@ from icalgebra.interp.components import (
 )
 from icalgebra.interp.hooks import hooked, replace
 from icalgebra.interp.knockout import Reads, answers_without, by_slot
+from icalgebra.interp.last_token_cache import RESUMABLE
 from icalgebra.interp.minimal_pairs import MinimalPairs, minimal_pairs
 from icalgebra.interp.paths import circuit, path_effects
-from icalgebra.interp.query_cache import N_QUERY, POINTS, cache_query, resume_query
+from icalgebra.interp.query_cache import N_QUERY, cache_query, resume_query
 from icalgebra.language.vocabulary import FACT_LENGTH, MECHANISMS, facts_of
 from icalgebra.language.world import World
 from icalgebra.model.transformer import ModelConfig, Transformer
@@ -88,7 +89,7 @@ def random_model() -> Transformer:
 
 
 @pytest.mark.parametrize("token", range(N_QUERY))
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("point", RESUMABLE)
 def test_a_resumed_run_equals_a_plain_one_with_a_hook(
     random_model: Transformer, short: MinimalPairs, point: str, token: int
 ) -> None:

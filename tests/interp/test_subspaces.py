@@ -184,7 +184,7 @@ def test_principal_directions_hold_most_of_the_differences(model: Transformer, r
 def test_runs_taken_in_parts_are_the_same_runs(
     model: Transformer, runs: PairRuns, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("icalgebra.interp.last_token_cache.rows_per_pass", lambda model, length: 7)
+    monkeypatch.setattr("icalgebra.model.predict.rows_per_pass", lambda model, length: 7)
     parts = run_pairs(model, PAIRS, keys=True)
     assert [layer.shape for layer in parts.base.keys] == [layer.shape for layer in runs.base.keys]
     for site in SITES:

@@ -35,7 +35,6 @@ from icalgebra.oracle import (
     threads,
 )
 from icalgebra.oracle.arrays import multisets
-from icalgebra.oracle.posteriors import Query
 from icalgebra.solvers import Queries
 
 TINY = {

@@ -440,7 +440,7 @@ def test_the_findings_count_every_run(tmp_path: Path, undrawn: None) -> None:
         write_result(tmp_path, replace(heads, model=model, values={"role.copy": Estimate(effect, 0.0, 1.0, 9)}))
     write_result(tmp_path, replace(heads, model="x-seed2", values={}))
     found = Evidence(Store(None, tmp_path)).over_runs("heads", "role.copy")
-    assert [estimate.value for (estimate,) in found] == [0.6, 0.1, 0.7]
+    assert [estimate.value for estimate in found] == [0.6, 0.1, 0.7]
     html = " ".join(build_report(tmp_path / "page", None, ROOT / "results").read_text().split())
     runs = len(list((ROOT / "results" / "full").glob("*/heads.json")))
     assert f"in {runs} runs of " in html

@@ -218,7 +218,7 @@ def test_from_result_files_to_the_word(read: Read) -> None:
     assert [cell.source.name for cell in top1.cells] == ["published", "adamw256", "sprint", "fast"]  # no empty column
     published, adamw, sprint, fast = top1.cells
     assert published.single is not None
-    assert (published.single.ours, published.single.sign) == (Estimate(100.0, 100.0, 100.0, 9), "=")
+    assert (published.single.ours, published.single.verdict) == (Estimate(100.0, 100.0, 100.0, 9), "reproduced")
     assert adamw.single is None
     assert (adamw.tally, adamw.n) == (Tally(3, 4), 4)
     assert adamw.mean == written(mean_of_runs([100.0, 99.9, 20.0, 99.7]), "%")

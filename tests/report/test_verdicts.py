@@ -381,3 +381,12 @@ def test_on_paper_every_claim_is_there(page: Any, built: Path, committed: list[J
     assert page.evaluate(seen) == len(committed)
     assert not page.evaluate("document.querySelector('.ledger details p').checkVisibility()")
     page.emulate_media(media="screen")
+
+
+def test_results_of_the_first_edition_are_understood(tmp_path: Path) -> None:
+    """They call the cancellation set "elimination"."""
+    now = ROOT / "results" / "full" / "small" / "subspaces.json"
+    old = tmp_path / "subspaces.json"
+    old.write_text(now.read_text().replace("cancellation", "elimination"))
+    assert "elimination.no_identity" in old.read_text()
+    assert read_result(old) == read_result(now)

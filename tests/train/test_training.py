@@ -27,8 +27,7 @@ from icalgebra.train import PRESETS, TrainConfig, preset, train
 from icalgebra.train.config import RENAMED, log_spaced
 from icalgebra.train.data import training_batches
 from icalgebra.train.distributed import Ranks
-from icalgebra.train.optimisers import Optimisers
-from icalgebra.train.schedule import lr_scale
+from icalgebra.train.optimisers import Optimisers, lr_scale
 from training_helpers import MICRO, checkpoint_names, losses, records, same_weights
 
 CPU = torch.device("cpu")

@@ -27,7 +27,7 @@ from icalgebra.data.distributions import sample
 from icalgebra.errors import InputError
 from icalgebra.language.vocabulary import EQUALS, FACT_LENGTH
 from icalgebra.model.accuracy import accuracy_estimate, evaluation_stream, strictly_best
-from icalgebra.model.predict import chunks, rows_per_pass
+from icalgebra.model.predict import passes
 from icalgebra.model.transformer import Transformer
 from icalgebra.statistics import Estimate
 from icalgebra.train.config import TrainConfig
@@ -181,7 +181,7 @@ def _measured(model: Transformer, config: TrainConfig, dropped: Tensor) -> tuple
     n_facts = min(CHECKED["n_facts"], config.n_facts)
     sequences = sample("holdout", CHECKED["n"], n_facts, 0, config.world, stream=evaluation_stream("import"))
     right, masses = [], []
-    for rows in chunks(len(sequences), rows_per_pass(model, sequences.prompts.shape[1])):
+    for rows in passes(model, sequences.prompts):
         stream = _final_stream(model, torch.as_tensor(sequences.prompts[rows].astype(np.int64)))
         kept, lost = stream @ model.unembedding.T, stream @ dropped.T
         share = torch.cat([kept, lost], -1).softmax(-1)[..., kept.shape[-1] :].sum(-1)

@@ -29,7 +29,7 @@ from icalgebra.language.vocabulary import FACT_LENGTH
 from icalgebra.language.world import World
 from icalgebra.model.checkpoints import by_step, find_checkpoint, is_shipped, read_checkpoint
 from icalgebra.model.inputs import trained_world
-from icalgebra.model.predict import chunks, rows_per_pass
+from icalgebra.model.predict import passes
 from icalgebra.model.transformer import Transformer
 from icalgebra.train.metrics import read_metrics
 
@@ -110,7 +110,7 @@ class Library:
         known = self.known(name)
         usual = sample("train", REFERENCES, n_facts, 0, known.world, stream="explain")
         runs = []
-        for rows in chunks(REFERENCES, rows_per_pass(known.model, usual.prompts.shape[1])):
+        for rows in passes(known.model, usual.prompts):
             with self.use():
                 runs.append(cache_last_token_batched(known.model, usual.prompts[rows]))
         return MeanOutputs(torch.cat([run.z for run in runs]).mean(0), torch.cat([run.mlp_out for run in runs]).mean(0))

@@ -72,7 +72,7 @@ def sequence_answer(
         variables=letters,
         facts=[
             FactPart(fact, place[fact[0]], letters[row.argmax()], _round(row.max()),
-                     _is_true(fact, truth) if hidden and len(fact) > 3 else None)
+                     truth.get(fact[:2]) == fact[3] if hidden and len(fact) > 3 else None)
             for fact, row in zip(facts, predicted, strict=True)
         ],
         next_tokens="".join(known.world.vocabulary.characters[i] for i in next_ids),
@@ -153,10 +153,6 @@ def _true_products(hidden: Sequence) -> dict[str, str]:
         for i, x in enumerate(members)
         for j, y in enumerate(members)
     }
-
-
-def _is_true(fact: str, truth: dict[str, str]) -> bool:
-    return truth.get(fact[:2]) == fact[3]
 
 
 # --- answers --------------------------------------------------------------------------------------------------------

@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from icalgebra.interp.components import Component
+from icalgebra.interp.components import Component, Masks, set_where
 from icalgebra.interp.head_names import Head, HeadLike, as_head
-from icalgebra.interp.hooks import Change
 from icalgebra.interp.last_token_cache import LastTokenCache, as_run, cache_last_token, resume
 from icalgebra.interp.patching import swap_heads
 from icalgebra.interp.query_batch import QueryBatch
-from icalgebra.model.predict import chunks, on_device, rows_per_pass, top_variable
+from icalgebra.model.predict import on_device, passes, top_variable
 from icalgebra.model.transformer import Transformer
 
 if TYPE_CHECKING:
@@ -96,7 +95,7 @@ def ablation_effects(
     masks, average = head_masks(model, sets), donors.mean(0, keepdim=True)
     parts = [
         _batch_effects(model, queries[rows], corrupt[rows], donors[rows], average, masks)
-        for rows in chunks(len(queries), rows_per_pass(model, queries.prompts.shape[1]))
+        for rows in passes(model, queries.prompts)
     ]
     names = ("plain", "mean", "resample", "sufficient")
     return AblationEffects(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
@@ -126,7 +125,7 @@ def mean_ablate(
 ) -> tuple[Bool[np.ndarray, " n"], Bool[np.ndarray, "n sets"]]:
     """Which queries are answered correctly without ablation, and with each set of heads set to an average output."""
     masks, found = head_masks(model, sets), []
-    for rows in chunks(len(queries), rows_per_pass(model, queries.prompts.shape[1])):
+    for rows in passes(model, queries.prompts):
         run = cache_last_token(model, on_device(model, queries.prompts[rows]), keys=True)
         logits = with_heads_replaced(model, run, average.expand(len(run), -1, -1, -1), masks)
         found.append(answered(model, torch.cat([run.logits[:, None], logits], dim=1), queries[rows]))
@@ -140,7 +139,7 @@ def ablate_each(
     """Which queries are answered correctly with each head or MLP, at '=', set to its mean over the donors' runs."""
     z, mlp_out, sets = donors.z.mean(0), donors.mlp_out.mean(0), [[component] for component in components]
     found = []
-    for rows in chunks(len(queries), rows_per_pass(model, queries.prompts.shape[1])):
+    for rows in passes(model, queries.prompts):
         run = cache_last_token(model, on_device(model, queries.prompts[rows]), keys=True)
         found.append(answered(model, with_parts_replaced(model, run, z, mlp_out, sets), queries[rows]))
     return np.concatenate(found)
@@ -155,23 +154,11 @@ def with_parts_replaced(
     sets: Sequence[Sequence[Component]],
 ) -> Float[Tensor, "n sets d_vocab"]:
     """Logits with the heads and MLPs of each set, at '=', set to these outputs; the run was cached with keys=True."""
-    changes: dict[str, Change] = {}
+    masks, changes = Masks.of_sets(model, sets), {}
     for layer in range(model.config.n_layers):
-        heads = torch.zeros(len(sets), model.config.n_heads, dtype=torch.bool, device=z.device)
-        mlps = torch.zeros(len(sets), 1, dtype=torch.bool, device=z.device)
-        for variant, components in enumerate(sets):
-            for component in components:
-                if component.layer == layer and component.head is None:
-                    mlps[variant] = True
-                elif component.layer == layer:
-                    heads[variant, component.head] = True
-        changes[f"blocks.{layer}.attn.hook_z"] = _set_where(heads[..., None], z[layer])
-        changes[f"blocks.{layer}.hook_mlp_out"] = _set_where(mlps, mlp_out[layer])
+        changes[f"blocks.{layer}.attn.hook_z"] = set_where(masks.heads[:, layer, -1, :, None], z[layer])
+        changes[f"blocks.{layer}.hook_mlp_out"] = set_where(masks.mlps[:, layer, -1, None], mlp_out[layer])
     return resume(model, run, changes, len(sets))
-
-
-def _set_where(chosen: Tensor, new: Tensor) -> Change:
-    return lambda value: torch.where(chosen, new, value)
 
 
 def answered(

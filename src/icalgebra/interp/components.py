@@ -24,8 +24,9 @@ from torch import Tensor
 
 from icalgebra.interp.hooks import Change
 from icalgebra.interp.minimal_pairs import MinimalPairs
+from icalgebra.interp.patching import target_logit, target_probability
 from icalgebra.interp.query_cache import N_QUERY, QUERY_TOKENS, QueryCache, cache_query, resume_query, variants_per_pass
-from icalgebra.model.predict import chunks, on_device, rows_per_pass
+from icalgebra.model.predict import chunks, on_device, passes
 from icalgebra.model.transformer import Transformer
 
 if TYPE_CHECKING:
@@ -90,9 +91,7 @@ def component_effects(
 
 
 @torch.no_grad()
-def residual_effects(
-    model: Transformer, pairs: MinimalPairs, direction: Direction = "denoise"
-) -> tuple[list[tuple[str, int]], Effects]:
+def residual_effects(model: Transformer, pairs: MinimalPairs) -> tuple[list[tuple[str, int]], Effects]:
     """The residual stream itself, behind every attention (resid_mid) and every MLP (resid_post), at every token."""
     places = [
         (f"blocks.{layer}.{point}", token)
@@ -107,7 +106,7 @@ def residual_effects(
         return {name: _swap_tokens(source.value(name), [t if n == name else None for n, t in chosen]) for name in names}
 
     first_layers = [int(name.split(".")[1]) for name, _ in places]
-    return places, _effects(model, pairs, first_layers, direction, changes)
+    return places, _effects(model, pairs, first_layers, "denoise", changes)
 
 
 def _swap_tokens(source: Tensor, tokens: Sequence[int | None]) -> Change:
@@ -116,7 +115,7 @@ def _swap_tokens(source: Tensor, tokens: Sequence[int | None]) -> Change:
     for i, token in enumerate(tokens):
         if token is not None:
             chosen[i, token] = True
-    return lambda value: torch.where(chosen[None, :, :, None], source[:, None], value)
+    return set_where(chosen[None, :, :, None], source[:, None])
 
 
 @dataclass(frozen=True)
@@ -145,14 +144,14 @@ class Masks:
         for layer in range(self.heads.shape[1]):
             heads, mlps = self.heads[variants, layer], self.mlps[variants, layer]
             if heads.any():
-                found[f"blocks.{layer}.attn.hook_z"] = _where(heads[None, ..., None], source.z[:, layer, None])
+                found[f"blocks.{layer}.attn.hook_z"] = set_where(heads[None, ..., None], source.z[:, layer, None])
             if mlps.any():
-                found[f"blocks.{layer}.hook_mlp_out"] = _where(mlps[None, ..., None], source.mlp_out[:, layer, None])
+                found[f"blocks.{layer}.hook_mlp_out"] = set_where(mlps[None, ..., None], source.mlp_out[:, layer, None])
         return found
 
 
-def _where(mask: Tensor, source: Tensor) -> Change:
-    return lambda value: torch.where(mask, source, value)
+def set_where(mask: Tensor, new: Tensor) -> Change:
+    return lambda value: torch.where(mask, new, value)
 
 
 Changes = Callable[[QueryCache, slice], dict[str, Change]]
@@ -167,7 +166,7 @@ def _effects(
     """
     device = model.unembedding.device
     parts: list[dict[str, dict[str, np.ndarray]]] = []
-    for rows in chunks(len(pairs), rows_per_pass(model, pairs.clean.shape[1])):
+    for rows in passes(model, pairs.clean):
         part = pairs[rows]
         clean, corrupt = (
             cache_query(model, on_device(model, side)) for side in (part.clean_prompts, part.corrupt_prompts)
@@ -199,13 +198,9 @@ def _batches(first_layers: Sequence[int], size: int) -> Iterator[slice]:
 
 def measured(logits: Float[Tensor, "n variants d_vocab"], clean: Tensor, corrupt: Tensor) -> dict[str, np.ndarray]:
     """The clean answer's probability (over all tokens), and how far its logit is above the corrupt answer's."""
-
-    def column(answers: Tensor, values: Tensor) -> Tensor:
-        return values.gather(-1, answers.view(-1, 1, 1).expand(-1, values.shape[1], 1))[..., 0]
-
     return {
-        "probability": column(clean, logits.softmax(-1)).cpu().numpy(),
-        "logit_difference": (column(clean, logits) - column(corrupt, logits)).cpu().numpy(),
+        "probability": target_probability(logits, clean).cpu().numpy(),
+        "logit_difference": (target_logit(logits, clean) - target_logit(logits, corrupt)).cpu().numpy(),
     }
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from icalgebra.errors import InputError
+from icalgebra.interp.head_names import as_layer
 from icalgebra.interp.last_token_cache import as_run, resume
 from icalgebra.model.transformer import Transformer
 
@@ -72,12 +72,10 @@ def steer(
 
     run: sequences, text or token rows that end in the query's '='; or a run cached with keys=True.
     """
-    layers, steps = range(model.config.n_layers), torch.atleast_2d(steps)
-    if not -len(layers) <= layer < len(layers):
-        raise InputError(f"layer {layer} is not in this model: its layers are 0 to {len(layers) - 1}")
+    steps = torch.atleast_2d(steps)
     if steps.shape[-1] != model.config.d_model:
         raise InputError(f"steering vectors of this model have {model.config.d_model} entries, not {steps.shape[-1]}")
-    change = {f"blocks.{layers[layer]}.hook_attn_out": lambda value: value + steps}
+    change = {f"blocks.{as_layer(model, layer)}.hook_attn_out": lambda value: value + steps}
     return resume(model, as_run(model, run, keys=True), change, len(steps))
 
 

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from icalgebra.data.distributions import sample
-from icalgebra.errors import InputError
 from icalgebra.interp.ablation import head_masks, with_heads_replaced
 from icalgebra.interp.attention_mass import FACT_SLOTS, attention, by_fact
 from icalgebra.interp.head_names import head_name
@@ -27,7 +26,7 @@ from icalgebra.interp.lens import direct_logits, logit_lens, read_logits
 from icalgebra.language.vocabulary import MECHANISMS, Vocabulary
 from icalgebra.language.world import World
 from icalgebra.model.checkpoints import load_model
-from icalgebra.model.inputs import model_prompts, trained_world
+from icalgebra.model.inputs import one_prompt, trained_world
 from icalgebra.model.transformer import Transformer
 from icalgebra.oracle import Query, classify_queries, explain_entailed, explain_impossible, likely_query, ranked
 from icalgebra.solvers import proof
@@ -108,9 +107,7 @@ def explain(
     default train where it or its reverse occurs in the context. seed: of the sequences behind mean ablation.
     """
     model = load_model(model) if isinstance(model, str | Path) else model
-    world, prompts = trained_world(model, world), model_prompts(model, prompt)
-    if len(prompts) != 1:
-        raise InputError(f"explain takes one prompt at a time, not {len(prompts)}; give one row, such as sequences[0]")
+    world, prompts = trained_world(model, world), one_prompt(model, prompt, "explain takes one prompt at a time")
     text = world.vocabulary.decode(prompts)[0]
     query = query or likely_query(text)
     run = as_run(model, prompts, keys=True, pattern=True)

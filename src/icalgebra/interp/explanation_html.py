@@ -17,7 +17,7 @@ background: #fff; overflow-wrap: anywhere }}</style></head>
 
 def explanation_page(found: Explanation, model: str) -> str:
     """A complete page."""
-    return PAGE.format(title=f"Why {model} answers {_end(found)}{found.answer}", body=explanation_html(found))
+    return PAGE.format(title=f"Why {model} answers {found.text[-3:]}{found.answer}", body=explanation_html(found))
 
 
 def explanation_html(found: Explanation) -> Markup:
@@ -48,10 +48,6 @@ def explanation_html(found: Explanation) -> Markup:
         ),
     ]
     return join(sections)
-
-
-def _end(found: Explanation) -> str:
-    return found.text[-3:]
 
 
 def _mechanism(name: str, found: Explanation) -> tuple[str, str, str]:

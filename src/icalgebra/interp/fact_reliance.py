@@ -22,7 +22,7 @@ from torch import Tensor
 from icalgebra.errors import InputError
 from icalgebra.interp.hooks import cached, check_unhooked
 from icalgebra.language.vocabulary import FACT_LENGTH, LEFT
-from icalgebra.model.inputs import model_prompts
+from icalgebra.model.inputs import one_prompt
 from icalgebra.model.predict import chunks, on_device, rows_per_pass
 from icalgebra.model.transformer import Block, Transformer, rotate
 from icalgebra.records import argument
@@ -38,9 +38,7 @@ def reliance(model: Transformer, prompt: Any, answer: int | None = None) -> Floa
 
     prompt: text that ends in '=', a Sequence, or tokens.
     """
-    prompts = model_prompts(model, prompt)
-    if len(prompts) != 1:
-        raise InputError(f"reliance takes one prompt at a time, not {len(prompts)}; give one row, such as sequences[0]")
+    prompts = one_prompt(model, prompt, "reliance takes one prompt at a time")
     n_facts = prompts.shape[1] // FACT_LENGTH
     whole, *without = logits_without(model, prompts[0], [(), *((i,) for i in range(n_facts))])
     chosen = int(whole.argmax()) if answer is None else argument(int, answer, "answer")

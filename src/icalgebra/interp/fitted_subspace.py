@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from icalgebra.data.counterfactuals import Pairs
 from icalgebra.errors import InputError, unknown
+from icalgebra.interp.head_names import as_layer
 from icalgebra.interp.subspaces import COMPONENTS, STEPS, fit, hits, run_pairs, site_name
 from icalgebra.model.accuracy import accuracy_estimate
 from icalgebra.model.transformer import Transformer
@@ -48,13 +49,11 @@ def subspace(
 
     component: attention, MLP or residual, whose output at the query's '=' is exchanged, in one layer.
     """
-    layers, d_model = range(model.config.n_layers), model.config.d_model
+    d_model = model.config.d_model
     if component not in COMPONENTS:
         raise unknown("component", component, COMPONENTS)
-    if not -len(layers) <= layer < len(layers):
-        raise InputError(f"layer {layer} is not in this model: its layers are 0 to {len(layers) - 1}")
+    site = site_name(component, as_layer(model, layer))
     if not 1 <= size <= d_model:
         raise InputError(f"a subspace has 1 to {d_model} dimensions here, not {size}")
-    site = site_name(component, layers[layer])
     fitted = fit(model, run_pairs(model, pairs, keys=True), site, (size,), steps=steps, seed=seed)
     return Subspace(site, fitted.basis(size)[0])

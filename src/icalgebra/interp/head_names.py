@@ -40,3 +40,11 @@ def as_head(model: Transformer, given: HeadLike) -> Head:
             f"head {layer}.{head} is not in this model: its layers are 0 to {layers - 1} and its heads 0 to {heads - 1}"
         )
     return layer, head
+
+
+def as_layer(model: Transformer, given: int) -> int:
+    """A layer counted from 0; negative ones count from the last, as in a list."""
+    layers = range(model.config.n_layers)
+    if not -len(layers) <= given < len(layers):
+        raise InputError(f"layer {given} is not in this model: its layers are 0 to {len(layers) - 1}")
+    return layers[given]

@@ -37,7 +37,7 @@ from icalgebra.model.accuracy import accuracy_estimate
 from icalgebra.model.inputs import trained_world
 from icalgebra.model.predict import top_variable
 from icalgebra.model.transformer import Transformer
-from icalgebra.statistics import Estimate, mean
+from icalgebra.statistics import CHOOSING, JUDGING, Estimate, mean
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Integer, Shaped
@@ -71,7 +71,7 @@ class RoleScores:
         good on the sequences that chose it."""
         if len(self.observed) < 4:  # one observation has no interval
             return self, self
-        return replace(self, observed=self.observed[::2]), replace(self, observed=self.observed[1::2])
+        return replace(self, observed=self.observed[CHOOSING]), replace(self, observed=self.observed[JUDGING])
 
     @property
     def ranked(self) -> list[Head]:

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from icalgebra.interp.query_cache import QUERY_TOKENS, cache_query, resume_query, variants_per_pass
 from icalgebra.language.vocabulary import SLOTS
-from icalgebra.model.predict import chunks, on_device, rows_per_pass, top_variable
+from icalgebra.model.predict import chunks, on_device, passes, top_variable
 from icalgebra.model.transformer import Transformer
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def answers_without(
     """What the model answers with each set of reads blocked; −1 where two answers tie."""
     blocked = torch.stack([item.mask(model) for item in reads]).to(model.unembedding.device)
     n_variables, found = model.config.n_variables, []
-    for rows in chunks(len(prompts), rows_per_pass(model, prompts.shape[1])):
+    for rows in passes(model, prompts):
         run = cache_query(model, on_device(model, prompts[rows]))
         size = variants_per_pass(model, run)
         logits = [resume_query(model, run, {}, len(blocked[part]), blocked[part]) for part in chunks(len(reads), size)]
@@ -68,9 +68,11 @@ def by_slot(tokens: Sequence[tuple[str, ...]] = (*((token,) for token in QUERY_T
     return [Reads(slots=(slot,), tokens=chosen) for slot in SLOTS for chosen in tokens]
 
 
-def by_layer_and_head(model: Transformer, slot: str, tokens: tuple[str, ...] = ()) -> list[Reads]:
+def by_layer_and_head(model: Transformer, slot: str) -> list[Reads]:
     """One slot, in each head of each layer alone."""
     config = model.config
     return [
-        Reads((slot,), tokens, (layer,), (head,)) for layer in range(config.n_layers) for head in range(config.n_heads)
+        Reads((slot,), layers=(layer,), heads=(head,))
+        for layer in range(config.n_layers)
+        for head in range(config.n_heads)
     ]

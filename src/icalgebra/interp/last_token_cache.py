@@ -14,7 +14,7 @@ nothing differs yet; the change broadcasts it. `resume` is differentiable.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, cast
 
@@ -25,7 +25,7 @@ from torch import Tensor
 from icalgebra.errors import InputError
 from icalgebra.interp.hooks import Change, cached, check_unhooked
 from icalgebra.model.inputs import model_prompts
-from icalgebra.model.predict import chunks, on_device, rows_per_pass
+from icalgebra.model.predict import on_device, passes
 from icalgebra.model.transformer import Block, Transformer, rotate
 
 if TYPE_CHECKING:
@@ -155,22 +155,39 @@ def resume(
     check_unhooked(model)
     first = min((_layer_of(name) for name in changes), default=model.config.n_layers - 1)
     cos, sin = (part[-1:] for part in model.angles(run.length, None))
-    x = run.resid_pre[:, first, None]
+
+    def heads(layer: int, x: Tensor) -> Tensor:
+        if layer == first and f"blocks.{layer}.hook_resid_pre" not in changes:
+            return run.z[:, layer, None]  # nothing has changed yet
+        return attend(blocks(model)[layer], x, *_past(run, layer), cos, sin)[0]
+
+    return model.read_out(run_on(model, run.resid_pre, first, changes, heads)).expand(-1, variants, -1)
+
+
+def run_on(
+    model: Transformer,
+    resid_pre: Float[Tensor, "n n_layers ..."],
+    first: int,
+    changes: Mapping[str, Change],
+    heads: Callable[[int, Tensor], Tensor],
+) -> Tensor:
+    """The final residual stream, computed from a layer on with the named points changed.
+
+    heads: the outputs of a layer's heads, from the layer and the residual stream before it.
+    """
+    x = resid_pre[:, first, None]
     for layer in range(first, model.config.n_layers):
         block = blocks(model)[layer]
 
-        def at(name: str, value: Tensor, layer: int = layer) -> Tensor:
-            change = changes.get(f"blocks.{layer}.{name}")
+        def at(point: str, value: Tensor, layer: int = layer) -> Tensor:
+            change = changes.get(f"blocks.{layer}.{point}")
             return value if change is None else change(value)
 
         x = at("hook_resid_pre", x)
-        if layer == first and f"blocks.{layer}.hook_resid_pre" not in changes:
-            z = run.z[:, layer, None]  # nothing has changed yet
-        else:
-            z, _ = attend(block, x, *_past(run, layer), cos, sin)
-        x = at("hook_resid_mid", x + at("hook_attn_out", block.attn.o(at("attn.hook_z", z).flatten(-2))))
+        z = at("attn.hook_z", heads(layer, x))
+        x = at("hook_resid_mid", x + at("hook_attn_out", block.attn.o(z.flatten(-2))))
         x = at("hook_resid_post", x + at("hook_mlp_out", block.mlp(block.ln2(x))))
-    return model.read_out(x).expand(-1, variants, -1)
+    return x
 
 
 def resumable(name: str) -> bool:
@@ -197,9 +214,18 @@ def cache_last_token_batched(
         raise InputError("there is no sequence to run the model on; give at least one")
     parts = [
         cache_last_token(model, on_device(model, prompts[rows]), keys=keys, pattern=pattern)
-        for rows in chunks(len(prompts), rows_per_pass(model, prompts.shape[1]))
+        for rows in passes(model, prompts)
     ]
-    return _concatenated(parts)
+    return LastTokenCache(
+        **{f.name: _joined([getattr(part, f.name) for part in parts]) for f in fields(LastTokenCache)}
+    )
+
+
+def _joined(parts: list[Any]) -> Any:
+    """What rows_of divides, together again."""
+    if isinstance(parts[0], Tensor):
+        return torch.cat(parts)
+    return [torch.cat(layer) for layer in zip(*parts)] if isinstance(parts[0], list) else parts[0]
 
 
 def as_run(model: Transformer, given: Any, *, keys: bool = False, pattern: bool = False) -> LastTokenCache:
@@ -207,12 +233,3 @@ def as_run(model: Transformer, given: Any, *, keys: bool = False, pattern: bool 
     if isinstance(given, LastTokenCache):
         return given
     return cache_last_token_batched(model, model_prompts(model, given), keys=keys, pattern=pattern)
-
-
-def _concatenated(parts: list[LastTokenCache]) -> LastTokenCache:
-    names = ("resid_pre", "z", "attn_out", "resid_final", "logits")
-    together: dict[str, Any] = {name: torch.cat([getattr(part, name) for part in parts]) for name in names}
-    together |= {name: [torch.cat(layer) for layer in zip(*(getattr(part, name) for part in parts))]
-                 for name in ("keys", "values")}  # fmt: skip
-    patterns = [part.pattern for part in parts if part.pattern is not None]
-    return LastTokenCache(**together, pattern=torch.cat(patterns) if patterns else None, length=parts[0].length)

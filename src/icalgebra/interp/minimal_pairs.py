@@ -28,7 +28,8 @@ from icalgebra.interp.query_batch import QueryBatch
 from icalgebra.language.sequences import Sequences
 from icalgebra.language.vocabulary import ANSWER, FACT_LENGTH, LEFT, RIGHT, facts_of
 from icalgebra.language.world import World
-from icalgebra.randomness import stream_key
+from icalgebra.randomness import numpy_generator
+from icalgebra.statistics import CHOOSING, JUDGING
 
 if TYPE_CHECKING:
     from jaxtyping import Int, UInt8
@@ -71,7 +72,7 @@ class MinimalPairs:
 
     def halves(self) -> tuple[MinimalPairs, MinimalPairs]:
         """To choose on one and score on the other."""
-        return self[::2], self[1::2]
+        return self[CHOOSING], self[JUDGING]
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ def minimal_pairs(
     distribution, edit = _EDITS[mechanism]
     stream = f"minimal pairs/{mechanism}"
     drawn = sample(distribution, CANDIDATES * n, n_facts, seed, world, stream=stream)
-    random = np.random.Generator(np.random.PCG64(int(stream_key(seed, f"{stream}/edits"))))
+    random = numpy_generator(seed, f"{stream}/edits")
     batch, rows, found = QueryBatch.from_sequences(drawn), [], []
     for row in range(len(drawn)):
         edited = edit(_Query(drawn, batch, row), random)

@@ -25,7 +25,7 @@ from icalgebra.interp.probes import sets_of_queries
 from icalgebra.interp.query_batch import QueryBatch
 from icalgebra.language.sequences import Sequences
 from icalgebra.language.world import World
-from icalgebra.randomness import stream_key
+from icalgebra.randomness import numpy_generator
 
 if TYPE_CHECKING:
     from jaxtyping import Int
@@ -40,7 +40,7 @@ def natural_pairs(kind: str, n: int, n_facts: int, seed: int = 0, world: World |
     world = world or World()
     drawn = sample("holdout", CANDIDATES * n, n_facts, seed, world, stream=f"natural pairs/{kind}")
     queries = QueryBatch.from_sequences(drawn)
-    random = np.random.Generator(np.random.PCG64(int(stream_key(seed, f"natural pairs/{kind}/renamed"))))
+    random = numpy_generator(seed, f"natural pairs/{kind}/renamed")
     waiting: dict[str, int] = {}  # by structure: a row that still has no partner
     found: list[tuple[int, int, np.ndarray, int]] = []
     identities = drawn.identity_variables()

@@ -23,7 +23,7 @@ from icalgebra.interp.last_token_cache import LastTokenCache, as_run, cache_last
 from icalgebra.language.parsing import as_prompts, is_text
 from icalgebra.language.vocabulary import Vocabulary
 from icalgebra.model.partial_pass import is_hooked
-from icalgebra.model.predict import chunks, on_device, rows_per_pass
+from icalgebra.model.predict import on_device, passes
 from icalgebra.model.transformer import Transformer
 
 if TYPE_CHECKING:
@@ -92,19 +92,10 @@ def patch(model: Transformer, clean: Any, corrupt: Any, *sites: HeadLike | Site)
         if site.position != -1:
             raise InputError("patch acts at the last position; for others use hooked and replace")
         chosen.setdefault(site.name, []).append(site.head)
-    changes = {name: _swap_together(value_of(source, name), heads) for name, heads in chosen.items() if resumable(name)}
+    changes = {name: _swap(value_of(source, name), [heads]) for name, heads in chosen.items() if resumable(name)}
     if len(changes) < len(chosen):
         resume(model, base, dict.fromkeys(chosen, lambda value: value))  # says which points can be patched
     return resume(model, base, changes)[:, 0]
-
-
-def _swap_together(source: Tensor, heads: Sequence[int | None]) -> Change:
-    """Takes all these heads (or with None the whole value) from the source."""
-    if None in heads:
-        return lambda value: source[:, None].expand_as(value)
-    mask = torch.zeros(1, source.shape[1], dtype=torch.bool, device=source.device)
-    mask[0, list(heads)] = True  # type: ignore[index]
-    return swap_heads(source, mask)
 
 
 @torch.no_grad()
@@ -135,7 +126,7 @@ def indirect_effects(
             model, on_device(model, clean[rows]), on_device(model, corrupt[rows]), on_device(model, targets[rows]),
             sites, metric, resumed,
         )
-        for rows in chunks(len(clean), rows_per_pass(model, clean.shape[1]))
+        for rows in passes(model, clean)
     ]  # fmt: skip
     return torch.cat(effects, dim=1).cpu().numpy()
 
@@ -181,7 +172,8 @@ def _resumed(model: Transformer, source: LastTokenCache, base: LastTokenCache, s
     found: dict[Site, Tensor] = {}
     for name in dict.fromkeys(site.name for site in sites):
         heads = [site.head for site in sites if site.name == name]
-        logits = resume(model, base, {name: _swap(value_of(source, name), heads)}, len(heads))
+        alone = [[head] for head in heads]
+        logits = resume(model, base, {name: _swap(value_of(source, name), alone)}, len(heads))
         found |= {Site(name, head): logits[:, i] for i, head in enumerate(heads)}
     return [found[site] for site in sites]
 
@@ -200,13 +192,14 @@ def value_of(run: LastTokenCache, name: str) -> Tensor:
     return held[point][:, place]
 
 
-def _swap(source: Tensor, heads: Sequence[int | None]) -> Change:
-    """Variant i gets the source's value in the i-th given head; None: in all heads."""
-    if heads == [None]:
+def _swap(source: Tensor, variants: Sequence[Sequence[int | None]]) -> Change:
+    """Each variant gets the source's value in its heads; None: the whole value."""
+    if len(variants) == 1 and None in variants[0]:
         return lambda value: source[:, None].expand_as(value)
-    chosen = torch.zeros(len(heads), source.shape[1], dtype=torch.bool, device=source.device)
-    for i, head in enumerate(heads):
-        chosen[i, slice(None) if head is None else head] = True
+    chosen = torch.zeros(len(variants), source.shape[1], dtype=torch.bool, device=source.device)
+    for i, heads in enumerate(variants):
+        for head in heads:
+            chosen[i, slice(None) if head is None else head] = True
     return swap_heads(source, chosen)
 
 

@@ -22,11 +22,12 @@ from torch import Tensor
 
 from icalgebra.interp.components import Component, measured
 from icalgebra.interp.hooks import cached, check_unhooked
+from icalgebra.interp.last_token_cache import blocks
 from icalgebra.interp.minimal_pairs import MinimalPairs
 from icalgebra.interp.query_cache import KEPT, N_QUERY, QUERY_TOKENS, QueryCache, query_part, resume_query
 from icalgebra.language.vocabulary import FACT_LENGTH
-from icalgebra.model.predict import chunks, on_device, rows_per_pass
-from icalgebra.model.transformer import Block, Transformer, rotate
+from icalgebra.model.predict import on_device, passes
+from icalgebra.model.transformer import Transformer, rotate
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -71,7 +72,7 @@ def path_effects(model: Transformer, pairs: MinimalPairs, receiver: Component | 
     """Every path of one step into a receiver (None: the logits), the strongest first."""
     found: dict[tuple[Sender, Input], list[np.ndarray]] = {}
     totals = []
-    for rows in chunks(len(pairs), rows_per_pass(model, pairs.clean.shape[1])):
+    for rows in passes(model, pairs.clean):
         part = pairs[rows]
         clean = _Run(model, on_device(model, part.clean_prompts), part.place)
         corrupt = _Run(model, on_device(model, part.corrupt_prompts), part.place)
@@ -128,7 +129,7 @@ def _patched(
     here = {sender: delta for sender, delta in moved.items() if sender.token == token}
     if receiver is None:
         final = corrupt.at(n_layers - 1, "hook_mlp_out") + corrupt.resid_mid(n_layers - 1)
-        yield "residual", list(here), _into_logits(model, final[:, token], here)
+        yield "residual", list(here), model.read_out(_stacked(final[:, token], here))
     elif receiver.head is None:
         yield "residual", list(here), _into_mlp(model, corrupt, receiver, here)
     else:
@@ -148,7 +149,7 @@ def _moved(
     for token in range(len(TOKENS)):
         found[Sender(EMBEDDING, None, token)] = embedded[:, token]
     for layer in range(min(model.config.n_layers, before + (also_heads_of is not None))):
-        attention = _block(model, layer).attn
+        attention = blocks(model)[layer].attn
         z = clean.at(layer, "attn.hook_z") - corrupt.at(layer, "attn.hook_z")
         wrote = torch.einsum("nthe,hed->nthd", z, attention.W_O)
         mlp = clean.at(layer, "hook_mlp_out") - corrupt.at(layer, "hook_mlp_out")
@@ -159,22 +160,12 @@ def _moved(
     return {sender: delta for sender, delta in found.items() if delta.abs().max() > UNMOVED}
 
 
-def _block(model: Transformer, layer: int) -> Block:
-    block = model.blocks[layer]
-    assert isinstance(block, Block)
-    return block
-
-
 def _stacked(base: Tensor, senders: dict[Sender, Tensor]) -> Float[Tensor, "n senders d_model"]:
     return base[:, None] + torch.stack(list(senders.values()), 1)
 
 
-def _into_logits(model: Transformer, base: Tensor, senders: dict[Sender, Tensor]) -> Tensor:
-    return model.read_out(_stacked(base, senders))
-
-
 def _into_mlp(model: Transformer, run: _Run, receiver: Component, senders: dict[Sender, Tensor]) -> Tensor:
-    block = _block(model, receiver.layer)
+    block = blocks(model)[receiver.layer]
     base = run.resid_mid(receiver.layer)[:, N_FACT + receiver.token]
     new = block.mlp(block.ln2(_stacked(base, senders)))
 
@@ -204,7 +195,7 @@ def _head_output(
     model: Transformer, run: _Run, receiver: Component, input_: Input, senders: dict[Sender, Tensor]
 ) -> Float[Tensor, "n senders d_head"]:
     """The receiver's output if one of its inputs read the sender's clean value."""
-    block, head, layer = _block(model, receiver.layer), receiver.head, receiver.layer
+    block, head, layer = blocks(model)[receiver.layer], receiver.head, receiver.layer
     token, length = N_FACT + receiver.token, run.query.length
     visible = length - N_QUERY + receiver.token + 1
     keys, values = run.keys[layer][:, head, :visible], run.values[layer][:, head, :visible]

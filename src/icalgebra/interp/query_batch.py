@@ -22,7 +22,7 @@ from icalgebra.language.sequences import Sequences
 from icalgebra.language.vocabulary import ANSWER, FACT_LENGTH, LEFT, RIGHT, facts_of
 from icalgebra.language.world import World
 from icalgebra.model.accuracy import query_structures
-from icalgebra.randomness import stream_key
+from icalgebra.randomness import numpy_generator
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Int, UInt8
@@ -98,7 +98,7 @@ class QueryBatch:
     def with_facts(self, *facts: tuple[np.ndarray, np.ndarray, np.ndarray], seed: int, stream: str) -> QueryBatch:
         """The given facts (left, right, answer; one of each per row) replace random distinct facts of each context."""
         n, n_context = self.context.shape[:2]
-        order = _generator(seed, stream).permuted(np.tile(np.arange(n_context), (n, 1)), axis=1)
+        order = numpy_generator(seed, stream).permuted(np.tile(np.arange(n_context), (n, 1)), axis=1)
         tokens, rows = self.tokens.copy(), np.arange(n)
         for place, fact in zip(order.T, facts):
             for slot, variable in zip((LEFT, RIGHT, ANSWER), fact, strict=True):
@@ -114,7 +114,7 @@ class QueryBatch:
         open_[none_left] = True
         for variable in excluded:
             open_[none_left, variable[none_left]] = False
-        draws = _generator(seed, stream).random(open_.shape)
+        draws = numpy_generator(seed, stream).random(open_.shape)
         return np.where(open_, draws, -1.0).argmax(axis=1)
 
 
@@ -179,7 +179,3 @@ def with_false_identity(base: QueryBatch, side: str, seed: int) -> QueryBatch:
     w = base.other_members(base.left, base.right, seed=seed, stream=f"false {side}/w")
     fact = (base.left, w, w) if side == "left" else (w, base.right, w)
     return base.with_facts(fact, seed=seed, stream=f"false {side}/place")
-
-
-def _generator(seed: int, stream: str) -> np.random.Generator:
-    return np.random.Generator(np.random.PCG64(int(stream_key(seed, stream))))

@@ -21,16 +21,15 @@ import torch
 from torch import Tensor
 
 from icalgebra.interp.hooks import Change, cached, check_unhooked
-from icalgebra.interp.last_token_cache import rows_of
+from icalgebra.interp.last_token_cache import blocks, rows_of, run_on
 from icalgebra.language.vocabulary import FACT_LENGTH
-from icalgebra.model.transformer import Attention, Block, Transformer, rotate
+from icalgebra.model.transformer import Attention, Transformer, rotate
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
 
 N_QUERY = FACT_LENGTH - 1
 QUERY_TOKENS = ("comma", "left", "right", "equals")  # the query's tokens; '=' is the predictive one
-POINTS = ("hook_resid_pre", "attn.hook_z", "hook_attn_out", "hook_resid_mid", "hook_mlp_out", "hook_resid_post")
 
 
 @dataclass(frozen=True)
@@ -118,27 +117,17 @@ def resume_query(
     blocked: in each variant, layer and head, the slots of the context that each query token may not attend to.
     """
     check_unhooked(model)
-    n_layers = model.config.n_layers
-    first = 0 if blocked is not None else min((int(name.split(".")[1]) for name in changes), default=n_layers - 1)
+    last = model.config.n_layers - 1
+    first = 0 if blocked is not None else min((int(name.split(".")[1]) for name in changes), default=last)
     cos, sin = (part[-N_QUERY:] for part in model.angles(run.length, None))
-    x = run.resid_pre[:, first, None]
-    for layer in range(first, n_layers):
-        block = model.blocks[layer]
-        assert isinstance(block, Block)
 
-        def at(point: str, value: Tensor, layer: int = layer) -> Tensor:
-            change = changes.get(f"blocks.{layer}.{point}")
-            return value if change is None else change(value)
+    def heads(layer: int, x: Tensor) -> Tensor:
+        if layer == first and blocked is None and f"blocks.{layer}.hook_resid_pre" not in changes:
+            return run.z[:, layer, None]
+        block, kept_out = blocks(model)[layer], None if blocked is None else blocked[:, layer]
+        return attend(block.attn, block.ln1(x), run.keys[layer], run.values[layer], cos, sin, kept_out)
 
-        x = at("hook_resid_pre", x)
-        unmoved = layer == first and blocked is None and f"blocks.{layer}.hook_resid_pre" not in changes
-        if unmoved:
-            z = run.z[:, layer, None]
-        else:
-            kept_out = None if blocked is None else blocked[:, layer]
-            z = attend(block.attn, block.ln1(x), run.keys[layer], run.values[layer], cos, sin, kept_out)
-        x = at("hook_resid_mid", x + at("hook_attn_out", block.attn.o(at("attn.hook_z", z).flatten(-2))))
-        x = at("hook_resid_post", x + at("hook_mlp_out", block.mlp(block.ln2(x))))
+    x = run_on(model, run.resid_pre, first, changes, heads)
     return model.read_out(x[:, :, -1]).expand(-1, variants, -1)
 
 

@@ -60,6 +60,14 @@ def model_prompts(model: Transformer, given: Tokens | Sequences | Sequence) -> n
     return as_prompts(given, Vocabulary(model.config.n_variables))
 
 
+def one_prompt(model: Transformer, given: Tokens | Sequences | Sequence, who: str) -> np.ndarray:
+    """The same for what takes a single prompt, [1, 5k−1]; `who` begins the complaint about several."""
+    prompts = model_prompts(model, given)
+    if len(prompts) != 1:
+        raise InputError(f"{who}, not {len(prompts)}; give one row, such as sequences[0]")
+    return prompts
+
+
 def trained_world(model: Transformer, world: World | None = None) -> World:
     """The given world, or the one that the model was trained in."""
     if world is None:

@@ -49,6 +49,11 @@ def chunks(n: int, size: int) -> Iterator[slice]:
     return (slice(begin, min(n, begin + size)) for begin in range(0, n, size))
 
 
+def passes(model: Transformer, tokens: Integer[np.ndarray, "n T"]) -> Iterator[slice]:
+    """The rows of every forward pass over these tokens."""
+    return chunks(len(tokens), rows_per_pass(model, tokens.shape[1]))
+
+
 def on_device(model: Transformer, tokens: np.ndarray) -> Int[Tensor, ...]:
     """Tokens (or other integers) as model inputs: int64, on the model's device."""
     return torch.as_tensor(np.ascontiguousarray(tokens), device=model.unembedding.device).long()

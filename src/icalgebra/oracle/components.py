@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from icalgebra.compilation import njit
-from icalgebra.oracle.embeddings import bit
+from icalgebra.solvers.kernels import bit
 
 
 class Components(NamedTuple):

@@ -20,7 +20,8 @@ from icalgebra.compilation import njit
 from icalgebra.oracle.arrays import FIRST, PRODUCT
 from icalgebra.oracle.budget import MAX_BYTES, Budget, exhausted, spend
 from icalgebra.oracle.components import smallest_two
-from icalgebra.oracle.embeddings import ELEMENTS, IMAGE, WEIGHT, bit, element_at, embed, has, make_plan
+from icalgebra.oracle.embeddings import ELEMENTS, IMAGE, WEIGHT, element_at, embed, has, make_plan
+from icalgebra.solvers.kernels import bit
 
 MAX_COMPONENTS = 14  # besides the query's; the work grows as 3 to the power of their number
 

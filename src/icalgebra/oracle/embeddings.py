@@ -14,7 +14,7 @@ import numpy as np
 from icalgebra.compilation import njit
 from icalgebra.oracle.arrays import CHOICES, FIRST, FREE, LEFT_DIVISION, NEXT, PRODUCT, RIGHT_DIVISION
 from icalgebra.oracle.budget import spend
-from icalgebra.solvers.kernels import lowest
+from icalgebra.solvers.kernels import bit, lowest, popcount
 
 CHARGED = 4096  # steps that are charged to the budget at once
 IMAGE, ELEMENTS, WEIGHT = range(3)  # columns of a list of embeddings
@@ -33,20 +33,6 @@ class Plan(NamedTuple):
 @njit(cache=True)
 def has(mask, i):
     return (mask >> np.uint64(i)) & np.uint64(1) != 0
-
-
-@njit(cache=True)
-def bit(i):
-    return np.uint64(1) << np.uint64(i)
-
-
-@njit(cache=True)
-def popcount(mask):
-    count = 0
-    while mask:
-        mask &= mask - np.uint64(1)
-        count += 1
-    return count
 
 
 @njit(cache=True)

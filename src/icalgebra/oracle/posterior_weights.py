@@ -11,7 +11,8 @@ import numpy as np
 
 from icalgebra.compilation import njit
 from icalgebra.oracle.budget import spend
-from icalgebra.oracle.embeddings import bit, has, popcount
+from icalgebra.oracle.embeddings import has
+from icalgebra.solvers.kernels import bit, popcount
 
 TRAIN, HOLDOUT = range(2)
 MAX_LOG_RATIO = 400.0  # a possible multiset weighs at least e^−400 of the likeliest, so "possible" never becomes zero

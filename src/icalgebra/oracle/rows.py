@@ -8,7 +8,6 @@ from icalgebra.compilation import njit
 from icalgebra.oracle.budget import exhausted
 from icalgebra.oracle.components import find_components
 from icalgebra.oracle.counting import clear, count, countable, make_workspace
-from icalgebra.oracle.embeddings import bit
 from icalgebra.oracle.posterior_weights import (
     HOLDOUT,
     TRAIN,
@@ -19,6 +18,7 @@ from icalgebra.oracle.posterior_weights import (
     normalise,
     possible_multisets,
 )
+from icalgebra.solvers.kernels import bit
 
 IMPOSSIBLE, GUESS, ENTAILED, TOO_MANY_COMPONENTS, OVER_BUDGET = range(5)
 

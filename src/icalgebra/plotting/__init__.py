@@ -129,14 +129,13 @@ def line(panel: Any, curve: Curve, colour: str, label: str = "", **style: Any) -
     panel.fill_between(curve.x, low, high, color=colour, alpha=0.15, linewidth=0)
 
 
-def published_line(panel: Any, figure: str, name: str, label: str = "the paper's model") -> None:
+def published_line(panel: Any, figure: str, name: str) -> None:
     """The paper's curve of that name, if there is one."""
     points = published()["figures"][figure].get(name)
     if points:
         x, y = zip(*points)
-        panel.plot(
-            x, [100 * value for value in y], color=COLOURS["published"], linewidth=1, linestyle="--", label=label
-        )
+        per_cent = [100 * value for value in y]
+        panel.plot(x, per_cent, color=COLOURS["published"], linewidth=1, linestyle="--", label="the paper's model")
 
 
 def legend_below(figure: Figure, panels: Any, columns: int = 4) -> None:

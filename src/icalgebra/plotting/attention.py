@@ -10,7 +10,7 @@ from icalgebra.errors import InputError
 from icalgebra.interp.attention_mass import attention, by_fact
 from icalgebra.interp.head_names import HeadLike, as_head, head_name
 from icalgebra.language.vocabulary import Vocabulary
-from icalgebra.model.inputs import model_prompts
+from icalgebra.model.inputs import one_prompt
 from icalgebra.model.transformer import Transformer
 from icalgebra.plotting import axes, legend_below, svg
 from icalgebra.plotting.panels import attention_strip, facts_in, titled
@@ -33,9 +33,7 @@ def attention_figure(model: Transformer, sequence: Any, *heads: HeadLike) -> Svg
 
     sequence: one row of `sample`, a text that ends in '=', or its tokens.
     """
-    prompts = model_prompts(model, sequence)
-    if len(prompts) != 1:
-        raise InputError(f"a figure shows one sequence, not {len(prompts)}; give one row, such as sequences[0]")
+    prompts = one_prompt(model, sequence, "a figure shows one sequence")
     if not heads:
         raise InputError("name the heads to draw, such as attention_figure(model, sequence, '2.1')")
     text = Vocabulary(model.config.n_variables).decode(prompts)[0]

@@ -28,7 +28,7 @@ def head_map(
 ) -> None:
     """Layers in rows, heads in columns; every cell shows its number in hundredths, which leaves room for large type."""
     layers, heads = ([str(i) for i in range(len(items))] for items in (table, table[0]))
-    number_map(panel, table, layers, heads, colour, top, factor=100, digits=0, size=size)
+    number_map(panel, table, layers, heads, colour, top, size=size)
     titled(panel, title)
     panel.set_xlabel("head")
     panel.set_ylabel("layer")
@@ -40,8 +40,9 @@ def titled(panel: Any, title: str, place: str = "center") -> None:
 
 def number_map(
     panel: Any, table: Sequence[Sequence[float]], rows: Sequence[str], columns: Sequence[str], colour: str, top: float,
-    factor: float = 1.0, digits: int = 2, size: float = 6.5,
+    size: float = 6.5,
 ) -> None:  # fmt: skip
+    """A table of shares; every cell shows its number in hundredths."""
     panel.imshow(table, cmap=colour, vmin=0.0, vmax=top, aspect="auto")
     panel.grid(False)
     for spine in panel.spines.values():
@@ -52,7 +53,7 @@ def number_map(
     for i, row in enumerate(table):
         for j, value in enumerate(row):
             ink = "white" if _luminance(colour, value / top) < DARK else "#333333"
-            panel.text(j, i, short(value * factor, digits), ha="center", va="center", fontsize=size, color=ink)
+            panel.text(j, i, short(100 * value, 0), ha="center", va="center", fontsize=size, color=ink)
 
 
 def _luminance(colour: str, share: float) -> float:

@@ -4,16 +4,8 @@ from __future__ import annotations
 
 from icalgebra.plotting import COLOURS
 
-STYLES = (
-    "-",
-    "--",
-    "-",
-    ":",
-    "-.",
-    "--",
-    "-",
-    "-",
-)  # of the skills in this order, for those who do not see the colours
+# Of the skills in this order, for those who do not see the colours.
+STYLES = ("-", "--", "-", ":", "-.", "--", "-", "-")
 SKILLS = {
     "structural": ("structural tokens", "#999999"),
     "closure_top_k": ("closure (top K)", "#d27f48"),

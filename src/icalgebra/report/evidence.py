@@ -71,10 +71,10 @@ class Evidence:
                 continue
         return found
 
-    def over_runs(self, experiment: str, *names: str) -> list[list[Estimate]]:
-        """These values for every training run that has them, including runs without a section of their own."""
+    def over_runs(self, experiment: str, name: str) -> list[Estimate]:
+        """This value for every training run that has it, including runs without a section of their own."""
         found = [self.of(experiment, model).result.values for model in self._store.models(experiment)]
-        return [[values[name] for name in names] for values in found if all(name in values for name in names)]
+        return [values[name] for values in found if name in values]
 
     def n_recipes(self, experiment: str) -> int:
         """Of all its training runs; those of one recipe differ in the seed alone."""

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from icalgebra.experiments import load_claims
-from icalgebra.experiments.shared.readings import NotMeasured, Number, Shown, Stated, Values, listed, stated
+from icalgebra.experiments.shared.readings import (
+    NotMeasured,
+    Number,
+    Shown,
+    Stated,
+    Values,
+    clearly_more,
+    listed,
+    stated,
+)
 from icalgebra.experiments.unseen_structures.reading import NAMES, LargeGroups, large_groups
 from icalgebra.report.evidence import Evidence, Span, named, span
 from icalgebra.verdicts import decide
@@ -65,7 +74,7 @@ class Unsolved:
 
     @property
     def beats_guessing(self) -> bool:
-        return isinstance(self.guesses, Number) and self.entailed.low > self.guesses.high
+        return clearly_more(self.entailed, self.guesses)
 
 
 @dataclass(frozen=True)

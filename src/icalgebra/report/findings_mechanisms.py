@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
 from markupsafe import Markup
 
-from icalgebra.experiments.shared.readings import Number, Stated, Values, listed, stated
+from icalgebra.experiments.identity.reading import OPERANDS, at_dose
+from icalgebra.experiments.shared.readings import Number, Shown, Stated, Values, clearly_more, listed, stated
 from icalgebra.report.evidence import Evidence, Span, named, span
-from icalgebra.report.findings_circuits import Elsewhere, OneHead, read_copying_heads, read_elsewhere
-from icalgebra.statistics import Estimate
+from icalgebra.report.findings_circuits import EXCHANGED, Elsewhere, OneHead, read_copying_heads, read_elsewhere
 
 NO_COPYING_HEAD = 0.2  # a head with a smaller indirect effect is not called a copying head
 COPIES = 0.95  # accuracy where the fact is in the context, from which a model is said to copy
 SEVERAL_RUNS = 3  # fewer do not show how much runs differ
 SEPARATES = 0.9  # balanced accuracy above which a direction is said to separate identity queries
-EXCHANGED = 0.9  # interchange accuracy above which a set is said to be exchanged, not only in part
-QUERY_VARIABLES = 2  # of all variables, those that count as hit in steering
 FURTHER = 2  # cluster distances: the second move that steering is judged by
 
 
@@ -63,11 +60,11 @@ def read_copying(evidence: Evidence) -> Copying | None:
 
 
 def _copying_runs(evidence: Evidence) -> CopyingRuns | None:
-    effects = [effect.value for (effect,) in evidence.over_runs("heads", "role.copy")]
+    effects = [effect.value for effect in evidence.over_runs("heads", "role.copy")]
     if len(effects) < SEVERAL_RUNS:
         return None
     n_unnamed = sum(effect < NO_COPYING_HEAD for effect in effects)
-    accuracies = [accuracy.value for (accuracy,) in evidence.over_runs("heads", "plain.copy")]
+    accuracies = [accuracy.value for accuracy in evidence.over_runs("heads", "plain.copy")]
     return CopyingRuns(
         len(effects),
         evidence.n_recipes("heads"),
@@ -86,11 +83,11 @@ class Steered:
     """How often other queries, moved along a direction, are answered with a query variable."""
 
     plus: Number
-    random: Number | None  # the same along random directions, where that was measured
+    random: Shown  # the same along random directions
 
     @property
     def works(self) -> bool:
-        return self.random is not None and self.plus.low > self.random.high
+        return clearly_more(self.plus, self.random)
 
 
 @dataclass(frozen=True)
@@ -127,7 +124,7 @@ class Identity:
 
     @property
     def random(self) -> Span:
-        return span([item.once.random for item in self.models if item.once.random])
+        return span([item.once.random for item in self.models if isinstance(item.once.random, Number)])
 
     @property
     def all_twice(self) -> bool:
@@ -151,7 +148,7 @@ def _identity_direction(model: str, values: Values) -> IdentityDirection:
 def _guessed(values: Values) -> Stated | None:
     """None where the result does not say how many variables there are."""
     world = values.config.get("world", {})
-    return Stated(100 * QUERY_VARIABLES / world["n_variables"], "%") if "n_variables" in world else None
+    return Stated(100 * OPERANDS / world["n_variables"], "%") if "n_variables" in world else None
 
 
 def _twice(values: Values) -> Steered | None:
@@ -159,18 +156,8 @@ def _twice(values: Values) -> Steered | None:
     if "distance" not in values.result.details:
         return None
     wanted = FURTHER * values.detail("distance")
-    plus, random = (_at_dose(values, f"dose.{way}.query_variable", wanted) for way in ("plain", "random"))
-    return Steered(plus, random) if plus else None
-
-
-def _at_dose(values: Values, name: str, wanted: float) -> Number | None:
-    if name not in values.result.curves:
-        return None
-    curve = values.curve(name)
-    for x, y, low, high, n in zip(curve.x, curve.y, curve.low, curve.high, curve.n):
-        if math.isclose(x, wanted, rel_tol=1e-3):
-            return Number(Estimate(y, low, high, n))
-    return None
+    plus, random = (at_dose(values, way, wanted) for way in ("plain", "random"))
+    return Steered(plus, random) if isinstance(plus, Number) else None
 
 
 @dataclass(frozen=True)
@@ -231,7 +218,6 @@ def _what_is_exchanged(models: list[Exchanged]) -> Literal["both", "closure only
 
 @dataclass(frozen=True)
 class ProbeAccuracy:
-    model: str
     fitted: list[Number]  # in the closure and the cancellation subspace
     random: list[Number]  # in random subspaces of the same size
     frequent: list[Number]  # accuracy of always giving the more frequent answer
@@ -264,12 +250,12 @@ def read_probes(evidence: Evidence) -> Probes | None:
     return Probes(models) if models else None
 
 
-def _probe_accuracy(model: str, values: Values) -> ProbeAccuracy:
+def _probe_accuracy(_: str, values: Values) -> ProbeAccuracy:
     parts = [
         [values.number(f"{kind}.{part}") for kind in ("closure", "cancellation")]
         for part in ("accuracy", "random", "commoner_answer")
     ]
-    return ProbeAccuracy(model, *parts)
+    return ProbeAccuracy(*parts)
 
 
 @dataclass(frozen=True)

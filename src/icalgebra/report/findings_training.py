@@ -125,7 +125,6 @@ class Mixing:
     always: Shown  # at p_mix 1
     n_steps: int
     d_model: int
-    most_not_best: bool
 
 
 def read_mixing(evidence: Evidence) -> Mixing | None:
@@ -137,14 +136,12 @@ def read_mixing(evidence: Evidence) -> Mixing | None:
     without, half = values.number("p0.p7.holdout"), values.number("p0.5.p7.holdout")
     if without.high >= half.low:
         return None
-    more_is_better = values.optional("more_is_better")
     return Mixing(
         without=without,
         half=half,
         always=values.optional("p1.p7.holdout"),
         n_steps=values.config["recipes"][0]["steps"],
         d_model=values.detail("runs")[0]["d_model"],
-        most_not_best=isinstance(more_is_better, Number) and not more_is_better.value,
     )
 
 

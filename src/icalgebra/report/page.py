@@ -107,8 +107,6 @@ class TrainedModel:
     """What the summary says about a model."""
 
     name: str
-    n_layers: int
-    n_heads: int
     d_model: int
     steps: Stated
     schedule_steps: Stated  # more where the run ended before its learning-rate schedule
@@ -124,10 +122,6 @@ class TrainedModel:
     @property
     def by_papers_recipe(self) -> bool:
         return self.name == display_name(PREFERRED[0])
-
-    @property
-    def of_papers_size(self) -> bool:
-        return (self.n_layers, self.n_heads, self.d_model) == released.SIZE
 
 
 SAME_WORK = ("n_layers", "n_heads", "d_model", "batch_size", "n_facts")  # settings that make steps comparable
@@ -439,10 +433,15 @@ def trained_models(evidence: Evidence) -> list[TrainedModel]:
 def _trained(name: str, values: Values) -> TrainedModel:
     recipe = values.config["training"]
     return TrainedModel(
-        display_name(name), recipe["n_layers"], recipe["n_heads"], recipe["d_model"], Stated(recipe["steps"]),
-        Stated(recipe.get("schedule_steps") or recipe["steps"]), OPTIMISERS[recipe["optimiser"]], recipe["precision"],
-        recipe["seed"], values.optional("final_holdout"),
-    )  # fmt: skip
+        name=display_name(name),
+        d_model=recipe["d_model"],
+        steps=Stated(recipe["steps"]),
+        schedule_steps=Stated(recipe.get("schedule_steps") or recipe["steps"]),
+        optimiser=OPTIMISERS[recipe["optimiser"]],
+        precision=recipe["precision"],
+        seed=recipe["seed"],
+        holdout=values.optional("final_holdout"),
+    )
 
 
 def template_environment() -> Environment:

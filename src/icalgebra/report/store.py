@@ -98,10 +98,6 @@ class Judged:
         return css_class(self.verdict)
 
     @property
-    def sign(self) -> str:
-        return SIGNS[self.verdict]
-
-    @property
     def plain(self) -> str:
         """Our value without markup, and the model."""
         if self.ours is None:

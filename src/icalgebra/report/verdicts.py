@@ -45,10 +45,6 @@ class JudgedClaim:
         return self.deciding.verdict
 
     @property
-    def sign(self) -> str:
-        return SIGNS[self.verdict]
-
-    @property
     def kind(self) -> str:
         return css_class(self.verdict)
 
@@ -83,10 +79,6 @@ class JudgedClaim:
         return f"claim-{self.claim.id}"
 
     @property
-    def gives_reason(self) -> bool:
-        return any(self.cause(item) for item in self.verdicts)
-
-    @property
     def published(self) -> str:
         """Nothing for a check of our own, which the paper knows nothing of."""
         return "–" if self.claim.check else published_text(self.claim)
@@ -106,7 +98,6 @@ def judge_all(store: Store, claims: tuple[Claim, ...]) -> list[JudgedClaim]:
 class Group:
     """The claims of one row, which quote one place of the paper, under a common heading."""
 
-    name: str
     heading: str
     rows: list[JudgedClaim]
 
@@ -132,8 +123,8 @@ def by_section(judged: list[JudgedClaim]) -> list[SectionVerdicts]:
 
 def _section(name: str, rows: list[JudgedClaim]) -> SectionVerdicts:
     groups = [
-        Group(row, (items := list(found))[0].claim.of_row, items)
-        for row, found in groupby(rows, key=lambda item: item.claim.row)
+        Group((items := list(found))[0].claim.of_row, items)
+        for _, found in groupby(rows, key=lambda item: item.claim.row)
     ]
     notes = dict.fromkeys(reason for row in rows for reason in row.reasons)
     has_section = any(row.deciding.ours is not None for row in rows)
@@ -171,14 +162,6 @@ class Family:
 
     name: str
     claims: list[JudgedClaim]
-
-    @property
-    def n(self) -> int:
-        return len(self.claims)
-
-    @property
-    def n_agree(self) -> int:
-        return sum(item.verdict in AGREES for item in self.claims)
 
     @property
     def is_check(self) -> bool:

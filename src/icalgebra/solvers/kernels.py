@@ -40,6 +40,15 @@ def bit(variable):
     return np.uint64(1) << np.uint64(variable)
 
 
+@njit(cache=True)
+def popcount(bits):
+    n = 0
+    while bits:
+        bits &= bits - np.uint64(1)
+        n += 1
+    return n
+
+
 @intrinsic
 def lowest(typing_context, bits):
     """The index of the lowest bit of a non-empty set: one machine instruction, for which numba has no function."""

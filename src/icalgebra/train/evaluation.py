@@ -26,7 +26,7 @@ from icalgebra.language.vocabulary import COMMA, EQUALS, FACT_LENGTH, LEFT, MECH
 from icalgebra.language.world import World
 from icalgebra.model.accuracy import accuracy_estimate, evaluation_stream, hits
 from icalgebra.model.closure import seen_members, top_1, top_k
-from icalgebra.model.predict import as_predictor, chunks, on_device, rows_per_pass
+from icalgebra.model.predict import as_predictor, on_device, passes
 from icalgebra.model.transformer import Transformer
 from icalgebra.statistics import Estimate, mean
 
@@ -83,8 +83,7 @@ class Evaluations:
 @torch.inference_mode()
 def measure_training_tokens(model: Transformer, sequences: Sequences) -> dict[str, Estimate]:
     """Structural accuracy, loss by slot and closure, from one pass over training sequences."""
-    size = rows_per_pass(model, sequences.tokens.shape[1])
-    parts = [_measure_batch(model, sequences[rows]) for rows in chunks(len(sequences), size)]
+    parts = [_measure_batch(model, sequences[rows]) for rows in passes(model, sequences.tokens)]
     losses, structural, exact, highest = (np.concatenate(values) for values in zip(*parts))
     measured = {
         "structural": mean(structural.mean(axis=1)),

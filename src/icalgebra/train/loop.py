@@ -20,10 +20,9 @@ from icalgebra.train.distributed import Ranks, joined_ranks
 from icalgebra.train.evaluation import Evaluations
 from icalgebra.train.float8 import use_float8
 from icalgebra.train.metrics import Record
-from icalgebra.train.optimisers import Optimisers
+from icalgebra.train.optimisers import Optimisers, lr_scale
 from icalgebra.train.progress import live_progress
 from icalgebra.train.run import RunFolder
-from icalgebra.train.schedule import lr_scale
 from icalgebra.train.step import TrainStep, autocast
 from icalgebra.train.trackers import check_installed, tracker
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 from torch.optim import Optimizer
@@ -75,3 +77,17 @@ class Optimisers:
 
 def is_block_matrix(name: str, parameter: Tensor) -> bool:
     return name.startswith("blocks.") and parameter.ndim == 2
+
+
+def lr_scale(step: int, config: TrainConfig) -> float:
+    """The share of the peak learning rates: from warmup_from up to 1, then down to 0 at the end of the schedule.
+
+    A pure function of the step; steps count from 0.
+    """
+    if step < config.warmup:
+        return config.warmup_from + (1.0 - config.warmup_from) * step / config.warmup
+    if config.schedule == "constant":
+        return 1.0
+    length = config.schedule_steps or config.steps
+    progress = (step - config.warmup) / max(1, length - config.warmup)
+    return 1.0 - progress if config.schedule == "linear" else 0.5 * (1.0 + math.cos(math.pi * progress))

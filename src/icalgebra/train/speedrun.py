@@ -155,12 +155,12 @@ def warm_up(config: TrainConfig, device: str | None) -> WarmUp:
     return WarmUp(time.perf_counter() - begun, steps_done[0])
 
 
-def fresh_accuracy(model: Transformer, config: TrainConfig, n: int, name: str = "holdout") -> Estimate:
+def fresh_accuracy(model: Transformer, config: TrainConfig, n: int) -> Estimate:
     """Accuracy on sequences that neither training nor its evaluations have used."""
     model.eval()
     with autocast(config, model.unembedding.device):
         measured = accuracy(
-            as_predictor(model), name, n, config.n_facts, config.seed, config.world, stream=f"speedrun/{name}"
+            as_predictor(model), "holdout", n, config.n_facts, config.seed, config.world, stream="speedrun/holdout"
         )
     model.train()
     return measured

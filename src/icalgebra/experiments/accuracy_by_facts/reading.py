@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from icalgebra.claims import published
-from icalgebra.experiments.shared.readings import Number, Shown, Values, stated
-from icalgebra.statistics import Estimate
+from icalgebra.experiments.shared.readings import Number, Values, stated
 
 PUBLISHED_STRUCTURES = ("C4", "C6", "C8", "C10")  # Figure 2a
-CONTROLS = ("short", "repeated", "far", "shifted", "company")  # of long_context_controls.py, but for long
+FALLING = ("C3", "C4")  # whose published accuracy falls at long contexts: they have controls
 
 
 @dataclass(frozen=True)
@@ -50,18 +49,6 @@ class Fall:
 
 
 @dataclass(frozen=True)
-class SmallGroup:
-    """C3 or C4, whose published accuracy falls at long contexts: its fall here, and its accuracy in the controls."""
-
-    fall: Shown
-    short: Shown
-    repeated: Shown
-    far: Shown
-    shifted: Shown
-    company: Shown
-
-
-@dataclass(frozen=True)
 class Reading:
     grid_end: int  # the largest published k that the model's sequences reach
     structures: tuple[Structure, ...]  # those of Figure 2a that are in the model's world
@@ -70,11 +57,8 @@ class Reading:
     published_fall: PublishedFall
     falls: tuple[Fall, ...]
     falls_nowhere: bool
-    c3: SmallGroup
-    c4: SmallGroup
     controls_measured: bool
-    c3_alone: Number  # share of training sequences with C3 as the only structure,
-    c3_present: Number  # and as one of them
+    c3_alone: Number  # share of training sequences with C3 as the only structure
     c3_repeats: int  # how often each fact occurs among 199 where C3 is the only structure
 
     @property
@@ -85,7 +69,6 @@ class Reading:
 def read(values: Values) -> Reading:
     published_c4 = {round(k): accuracy for k, accuracy in published()["figures"]["2a"]["C4"]}
     last_k = max(published_c4)
-    c3, c4 = _small_group(values, "C3"), _small_group(values, "C4")
     prevalence = values.detail("prevalence", "C3")
     return Reading(
         grid_end=max(k for k in published_c4 if k <= max(values.config["facts"])),
@@ -97,11 +80,8 @@ def read(values: Values) -> Reading:
         ),
         falls=tuple(_fall(values, name, pair[0]) for name, pair in values.detail("falls").items() if pair),
         falls_nowhere=not any(values.detail("falls").values()),
-        c3=c3,
-        c4=c4,
-        controls_measured=bool(c3.short or c4.short),
+        controls_measured=any(values.optional(f"decline.{name}.short") for name in FALLING),
         c3_alone=Number.exact(prevalence["alone"]),
-        c3_present=Number.exact(prevalence["present"]),
         c3_repeats=round(prevalence["repeats_alone_at_200"]),
     )
 
@@ -109,8 +89,7 @@ def read(values: Values) -> Reading:
 def _fall(values: Values, name: str, start: int) -> Fall:
     """The later point whose interval lies lowest: some later interval lies below that of the start."""
     curve = values.curve(f"model.{name}")
-    estimates = (Estimate(*point) for point in zip(curve.y, curve.low, curve.high, curve.n))
-    points = {round(k): Number(found) for k, found in zip(curve.x, estimates)}
+    points = {round(k): Number(found) for k, found in zip(curve.x, curve.estimates)}
     end = min((k for k in points if k > start), key=lambda k: points[k].high)
     return Fall(name, start, points[start], end, points[end])
 
@@ -122,8 +101,3 @@ def _structures(values: Values) -> tuple[Structure, ...]:
             ceiling = values.number(f"published_grid_ceiling.{name}")
             found.append(Structure(name, accuracy, ceiling, Number.exact(stated(f"B1.{name}_auc").value / 100)))
     return tuple(found)
-
-
-def _small_group(values: Values, name: str) -> SmallGroup:
-    fall, controls = values.optional(f"{name}_fall", "points"), values.optionals(f"decline.{name}.{{}}", CONTROLS)
-    return SmallGroup(fall, **controls)

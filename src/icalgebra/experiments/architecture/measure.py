@@ -17,22 +17,9 @@ from typing import Any
 from icalgebra.claims import published
 from icalgebra.errors import InputError
 from icalgebra.experiments.architecture.reading import MIDDLE, Setting
+from icalgebra.experiments.shared import sweep_tables as sweeps
 from icalgebra.experiments.shared.estimates import boolean_estimate
 from icalgebra.experiments.shared.loaded_model import Runs
-from icalgebra.experiments.shared.sweep_tables import (
-    Row,
-    devices,
-    final_loss,
-    finished_rows,
-    later,
-    one_recipe,
-    plateau_end,
-    reached,
-    read_in_bf16,
-    run_summary,
-    skills_of,
-    world_of,
-)
 from icalgebra.results import Result, reproduce_command
 from icalgebra.statistics import Estimate
 
@@ -43,7 +30,7 @@ ALL_LEARN = 0.96  # the lowest entry of these columns in Table 1, among settings
 
 
 def run(tier: str, seed: int, runs: Runs) -> Result:
-    rows = finished_rows(runs)
+    rows = sweeps.finished_rows(runs)
     table = published_table()
     by_setting = {setting: [row for row in rows if setting_of(row) == setting] for setting in table}
     if not any(by_setting.values()):
@@ -51,18 +38,18 @@ def run(tier: str, seed: int, runs: Runs) -> Result:
     values: dict[str, Estimate] = {}
     for setting, found in by_setting.items():
         for label in labels(setting) if found else ():
-            measured = {**skills_of(found, "final"), "loss": final_loss(found), **reached(found)}
+            measured = {**sweeps.skills_of(found, "final"), "loss": sweeps.final_loss(found), **sweeps.reached(found)}
             values |= {f"{label}.{key}": value for key, value in measured.items()}
     values |= _comparisons(by_setting) | _columns(by_setting, values)
     used = [row for found in by_setting.values() for row in found]
     details = {
         "settings": [_setting_row(setting, found, table[setting]) for setting, found in by_setting.items()],
-        "runs": [run_summary(row) for row in used],
-        "one_recipe": one_recipe(used),
-        "devices": devices(used),
+        "runs": [sweeps.run_summary(row) for row in used],
+        "one_recipe": sweeps.one_recipe(used),
+        "devices": sweeps.devices(used),
     }
-    recipes = [{"setting": setting_of(row), **run_summary(row)["recipe"]} for row in rows]
-    config = {"recipes": recipes, "world": world_of(rows)}
+    recipes = [{"setting": setting_of(row), **sweeps.run_summary(row)["recipe"]} for row in rows]
+    config = {"recipes": recipes, "world": sweeps.world_of(rows)}
     command = reproduce_command("architecture", tier, seed, runs.given)
     return Result("architecture", tier, runs.name, seed, config, command, values, {}, details)
 
@@ -74,7 +61,7 @@ def published_table() -> dict[Setting, dict[str, float]]:
     return {Setting(*row[:3]): dict(zip(names, row[3:])) for row in table["rows"]}
 
 
-def setting_of(row: Row) -> Setting:
+def setting_of(row: sweeps.Row) -> Setting:
     config = row["config"]
     return Setting(config["n_layers"], config["n_heads"], config["d_model"])
 
@@ -85,7 +72,7 @@ def labels(setting: Setting) -> list[str]:
     return [f"{AXES[i]}{setting[i]}" for i in range(3) if all(setting[j] == MIDDLE[j] for j in others[i])]
 
 
-def _comparisons(by_setting: dict[Setting, list[Row]]) -> dict[str, Estimate]:
+def _comparisons(by_setting: dict[Setting, list[sweeps.Row]]) -> dict[str, Estimate]:
     middle = by_setting.get(MIDDLE, [])
     values = {}
     for name, setting in (
@@ -93,13 +80,13 @@ def _comparisons(by_setting: dict[Setting, list[Row]]) -> dict[str, Estimate]:
         ("fewer_heads_later", MIDDLE._replace(n_heads=2)),
     ):
         few = by_setting.get(setting, [])
-        found = later(plateau_end(few), plateau_end(middle))
-        if found is not None and one_recipe([*few, *middle]):  # steps of different schedules do not compare
+        found = sweeps.later(sweeps.plateau_end(few), sweeps.plateau_end(middle))
+        if found is not None and sweeps.one_recipe([*few, *middle]):  # steps of different schedules do not compare
             values[name] = boolean_estimate(found, len(few) + len(middle))
     return values
 
 
-def _columns(by_setting: dict[Setting, list[Row]], values: dict[str, Estimate]) -> dict[str, Estimate]:
+def _columns(by_setting: dict[Setting, list[sweeps.Row]], values: dict[str, Estimate]) -> dict[str, Estimate]:
     """What Table 1's other columns have in common, over the settings whose hold-out accuracy shows that they learn."""
     names = [labels(setting)[0] for setting, found in by_setting.items() if found]
     learned = [name for name in names if values[f"{name}.holdout"].value >= LEARNS]
@@ -113,7 +100,7 @@ def _columns(by_setting: dict[Setting, list[Row]], values: dict[str, Estimate]) 
     }
 
 
-def _setting_row(setting: Setting, rows: list[Row], published: dict[str, float]) -> dict[str, Any]:
+def _setting_row(setting: Setting, rows: list[sweeps.Row], published: dict[str, float]) -> dict[str, Any]:
     return {
         "layers": setting[0],
         "heads": setting[1],
@@ -123,7 +110,7 @@ def _setting_row(setting: Setting, rows: list[Row], published: dict[str, float])
         "seeds": [row["config"]["seed"] for row in rows],
         "steps": sorted({row["config"]["steps"] for row in rows}),
         "schedule": sorted({row["config"]["schedule"] for row in rows}),
-        "in_bf16": read_in_bf16(rows),
+        "in_bf16": sweeps.read_in_bf16(rows),
         "never_90": sum(row["steps_to"]["0.9"] is None for row in rows),
         "seconds": sum(row["clock"]["training_seconds"] for row in rows),
     }

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from statistics import mode
 from typing import Any, Literal, NamedTuple
 
+from icalgebra.experiments.shared.emergence import LEARNED, PLATEAU_END
 from icalgebra.experiments.shared.readings import Number, Shown, Stated, Values, listed, stated
-from icalgebra.experiments.shared.sweep_targets import LEARNED, PLATEAU_END
 from icalgebra.language.vocabulary import MECHANISMS
 
 
@@ -80,8 +80,6 @@ class Comparison:
     only_at_end: bool  # it leaves at the last step of its schedule
     later: bool
     one_seed: bool
-    holdout: Shown
-    middle_holdout: Shown
 
 
 @dataclass(frozen=True)
@@ -159,7 +157,7 @@ def _row(values: Values, setting: dict[str, Any]) -> Row:
         setting=str(_setting(setting)),
         cells=[
             Cell(
-                values.number(f"{label}.{name}") if f"{label}.{name}" in values else absent,
+                values.if_there(f"{label}.{name}") or absent,
                 f"{published[name]} %" if name in published else None,
             )
             for name in COLUMNS
@@ -195,6 +193,4 @@ def _comparison(values: Values, key: str, name: str, label: str) -> Comparison:
         only_at_end=isinstance(leaves, Number) and leaves.value >= max(steps, default=math.inf),
         later=bool(later.value),
         one_seed=later.n == 2,  # one run of each
-        holdout=values.optional(f"{label}.holdout"),
-        middle_holdout=values.optional("l4.holdout"),
     )

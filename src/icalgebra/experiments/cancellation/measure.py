@@ -28,7 +28,6 @@ import torch
 
 from icalgebra.errors import InputError
 from icalgebra.experiments.shared.estimates import boolean_estimate
-from icalgebra.experiments.shared.halves import CHOOSING, JUDGING
 from icalgebra.experiments.shared.loaded_model import LoadedModel, result_about
 from icalgebra.interp.ablation import mean_ablate, other_heads
 from icalgebra.interp.attention_mass import by_fact
@@ -39,7 +38,7 @@ from icalgebra.interp.lens import direct_logits
 from icalgebra.interp.query_batch import QueryBatch
 from icalgebra.model.accuracy import accuracy_estimate
 from icalgebra.results import Result
-from icalgebra.statistics import Estimate, correlation_of_means, mean
+from icalgebra.statistics import CHOOSING, JUDGING, Estimate, correlation_of_means, mean
 
 Values = dict[str, Estimate]
 DISTRIBUTIONS = ("cancel", "cancel_embedded", "holdout")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from icalgebra.experiments.shared.readings import NotMeasured, Number, Shown, Stated, Values, stated
+from icalgebra.experiments.shared.readings import NotMeasured, Number, Shown, Stated, Values, clearly_more, stated
 
 MOSTLY_COMMA = 0.5  # of a reader's attention on its facts: with more on the ',', it does not read the answer slot
 HARDLY_CHANCE = 1.25  # times chance: a reader with less attention on its facts does not look for them
@@ -93,7 +93,7 @@ class Ablation:
     def needed(self) -> bool:
         """On cancel sequences these heads are missed more than as many others, clearly."""
         without, control = self.accuracies[0]
-        return isinstance(control, Number) and without.high < control.low
+        return clearly_more(control, without)
 
 
 @dataclass(frozen=True)
@@ -108,24 +108,18 @@ class Specialist:
 
 @dataclass(frozen=True)
 class Reading:
-    n: int
-    short_facts: int
     left: Side
     right: Side
     published_left: Stated
     published_right: Stated
     specialists: tuple[Specialist, ...]  # answer heads with most of their attention on one side
     same_answer_head: bool
-    same_reader: bool
-    same_demoter: bool
-    chance_of_rest: Number
     both_read_comma: bool
     readers: Literal["none", "one", "two"]  # who looks for such facts
     unspecific: tuple[tuple[str, SideName], ...]  # of two readers, those without a preference for their side
     attending_does_not_demote: bool
-    unseeing: tuple[
-        tuple[str, str], ...
-    ]  # heads, and the sides whose answers they lower without attending to the facts
+    # heads, and the sides whose answers they lower without attending to the facts
+    unseeing: tuple[tuple[str, str], ...]
     ablated_on: tuple[str, ...]  # distributions, in words
     plain: tuple[Number, ...]
     ablations: tuple[Ablation, ...]
@@ -151,8 +145,6 @@ def read(values: Values) -> Reading:
     readers = _readers(left.reader, right.reader)
     published = {name: stated(f"L5.{name}_slot") for name in sides}
     return Reading(
-        n=left.answer_head.attention.n,
-        short_facts=values.config["short_facts"],
         left=left,
         right=right,
         published_left=published["left"],
@@ -163,9 +155,6 @@ def read(values: Values) -> Reading:
             if side.answer_head.attention.low > SPECIALIST
         ),
         same_answer_head=left.answer_head.head == right.answer_head.head,
-        same_reader=left.reader.head == right.reader.head,
-        same_demoter=left.demoter.head == right.demoter.head,
-        chance_of_rest=values.number("chance.neither.cancel_embedded.fact"),
         both_read_comma=left.reader.reads_comma and right.reader.reads_comma,
         readers=readers,
         unspecific=tuple(

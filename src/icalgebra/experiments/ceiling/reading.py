@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from icalgebra.experiments.shared.readings import Number, Stated, Values, stated
+from icalgebra.experiments.shared.readings import Number, Values, widest
 from icalgebra.language.vocabulary import MECHANISMS
 
 PANELS = {
@@ -35,22 +35,13 @@ class Soundness:
 @dataclass(frozen=True)
 class Reading:
     ceiling: Number  # this and what follows: hold-out sequences, p_mix .7 without D2
-    published_model: Stated
     published_model_share: Number
     published_model_share_fitting: Number  # of the ceiling in the setting that the published curves fit
-    mechanisms: Number
     mechanisms_share: Number
     after_twenty: Number
     after_fifty: Number
-    entailed: Number
     entailed_unsolved: Number
     unaware: Number  # the ceiling for a predictor that takes the query for one of a training sequence
-    identity_right: Number
-    associate_right: Number
-    cancel_right: Number
-    cancel_certain: Number
-    commute_right: Number
-    commute_certain: Number
     soundness: tuple[Soundness, ...]
     calibration_holdout: Number  # achieved minus expected accuracy: zero if the oracle's probabilities are right
     calibration_train: Number
@@ -60,33 +51,17 @@ class Reading:
 def read(values: Values) -> Reading:
     return Reading(
         ceiling=values.number("p7.holdout.ceiling"),
-        published_model=stated("C2m.model"),
         published_model_share=values.number("p7.holdout.published_model_share"),
         published_model_share_fitting=values.number("p5_d2.holdout.published_model_share"),
-        mechanisms=values.number("p7.holdout.solvers"),
         mechanisms_share=values.number("p7.holdout.solvers_share"),
         after_twenty=values.number("p7.holdout.at.20"),
         after_fifty=values.number("p7.holdout.at.50"),
-        entailed=values.number("p7.holdout.entailed"),
         entailed_unsolved=values.number("p7.holdout.entailed_unsolved"),
         unaware=values.number("p7.holdout.unaware"),
-        identity_right=values.number("soundness.holdout.identity.right"),
-        associate_right=values.number("soundness.holdout.associate.right"),
-        cancel_right=values.number("soundness.holdout.cancel.right"),
-        cancel_certain=values.number("soundness.holdout.cancel.certain"),
-        commute_right=values.number("soundness.train.commute.right"),
-        commute_certain=values.number("soundness.train.commute.certain"),
         soundness=_soundness(values),
         calibration_holdout=values.number("p7.holdout.calibration", "points"),
         calibration_train=values.number("p7.train.calibration", "points"),
-        widest=_widest(values),
-    )
-
-
-def _widest(values: Values) -> Number:
-    drawn = [values.curve(f"{panel}.{name}") for panel in PANELS for name in LINES]
-    return Number.exact(
-        max(max(high - y, y - low) for c in drawn for y, low, high in zip(c.y, c.low, c.high)), "points"
+        widest=widest(e for panel in PANELS for name in LINES for e in values.curve(f"{panel}.{name}").estimates),
     )
 
 

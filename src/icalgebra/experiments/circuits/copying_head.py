@@ -18,9 +18,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from icalgebra.experiments.circuits.shares import share
-from icalgebra.experiments.shared.estimates import point_estimate
-from icalgebra.experiments.shared.halves import CHOOSING, JUDGING
+from icalgebra.experiments.shared.estimates import point_estimate, share
 from icalgebra.experiments.shared.loaded_model import LoadedModel
 from icalgebra.interp.ablation import head_masks, other_heads, with_heads_replaced
 from icalgebra.interp.components import METRICS, Component, Effects, all_components, smallest_set
@@ -30,9 +28,9 @@ from icalgebra.interp.minimal_pairs import MinimalPairs
 from icalgebra.interp.query_cache import N_QUERY
 from icalgebra.language.vocabulary import FACT_LENGTH
 from icalgebra.model.accuracy import accuracy_estimate
-from icalgebra.model.predict import chunks, on_device, rows_per_pass, top_variable
+from icalgebra.model.predict import on_device, passes, top_variable
 from icalgebra.model.transformer import Transformer
-from icalgebra.statistics import Estimate, mean
+from icalgebra.statistics import CHOOSING, JUDGING, Estimate, mean
 
 Values = dict[str, Estimate]
 ENOUGH = 0.9  # of the change in probability, for the heads that are needed
@@ -106,7 +104,7 @@ def _ablation(loaded: LoadedModel, head: Head, judging: MinimalPairs, seed: int,
 def _answers(model: Transformer, prompts: np.ndarray, average: Tensor, sets: list[list[Head]]) -> np.ndarray:
     """What the model answers with each set of heads set to an average output, [n, sets]."""
     masks, found = head_masks(model, sets), []
-    for rows in chunks(len(prompts), rows_per_pass(model, prompts.shape[1])):
+    for rows in passes(model, prompts):
         run = cache_last_token(model, on_device(model, prompts[rows]), keys=True)
         logits = with_heads_replaced(model, run, average.expand(len(run), -1, -1, -1), masks)
         found.append(top_variable(logits[..., : model.config.n_variables]))

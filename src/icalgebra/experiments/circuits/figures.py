@@ -186,7 +186,7 @@ def knockout(*results: Result) -> Figure:
         for panel, name in zip(row, names):
             table = [[result.values[f"knockout.{name}.{slot}.{token}"].value for token in BLOCKED] for slot in SLOTS]
             rows, columns = [_sign(slot) for slot in SLOTS], [_sign(token) for token in BLOCKED]
-            number_map(panel, table, rows, columns, "Blues_r", 1.0, factor=100, digits=0, size=7.5)
+            number_map(panel, table, rows, columns, "Blues_r", 1.0, size=7.5)
             panel.tick_params(labelsize=7.5)
             titled(panel, named(results, result, name))
             panel.set_xlabel("read by", fontsize=8.5)

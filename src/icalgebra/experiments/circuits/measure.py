@@ -20,15 +20,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 
 from icalgebra.data.distributions import sample
 from icalgebra.errors import InputError
 from icalgebra.experiments.circuits.copying_head import copying_head
-from icalgebra.experiments.circuits.shares import share
-from icalgebra.experiments.shared.estimates import point_estimate
-from icalgebra.experiments.shared.halves import CHOOSING, JUDGING
+from icalgebra.experiments.shared.estimates import point_estimate, share
 from icalgebra.experiments.shared.loaded_model import LoadedModel, result_about
 from icalgebra.interp.components import (
     METRICS,
@@ -47,9 +44,9 @@ from icalgebra.interp.query_cache import N_QUERY, QUERY_TOKENS
 from icalgebra.language.vocabulary import MECHANISMS, SLOTS
 from icalgebra.model.accuracy import accuracy_estimate, hits, strictly_best
 from icalgebra.model.transformer import Transformer
-from icalgebra.randomness import stream_key
+from icalgebra.randomness import numpy_generator
 from icalgebra.results import Result
-from icalgebra.statistics import Estimate, mean
+from icalgebra.statistics import CHOOSING, JUDGING, Estimate, mean
 
 Values = dict[str, Estimate]
 Maps = dict[str, Effects]  # by direction: every component alone, on every pair
@@ -235,7 +232,7 @@ def _random_sets(components: list[Component], chosen: list[Component], seed: int
     others = [component for component in components if component not in chosen]
     if len(others) < len(chosen):
         return []
-    generator = np.random.Generator(np.random.PCG64(int(stream_key(seed, f"circuits/{name}/random sets"))))
+    generator = numpy_generator(seed, f"circuits/{name}/random sets")
     return [[others[i] for i in generator.permutation(len(others))[: len(chosen)]] for _ in range(N_RANDOM)]
 
 

@@ -62,7 +62,6 @@ class CopyingHead:
     one: bool
     plain: Number
     ablated: Number
-    control_name: str
     control: Shown
 
 
@@ -76,7 +75,6 @@ class Needed:
 
 @dataclass(frozen=True)
 class Reading:
-    n_pairs: int
     n_judged: int
     mechanisms: list[Mechanism]
     left_out: list[str]
@@ -92,7 +90,6 @@ def read(values: Values) -> Reading:
     mechanisms = [_mechanism(values, name) for name in values.detail("mechanisms")]
     judged = [item for item in mechanisms if item.reacts and item.members]
     return Reading(
-        n_pairs=values.config["n_pairs"],
         n_judged=values.config["n_pairs"] // 2,
         mechanisms=mechanisms,
         left_out=list(values.detail("left_out")),
@@ -152,7 +149,6 @@ def _copying(values: Values) -> CopyingHead:
         one=leads and not (isinstance(other, Number) and other.value > SHARED),
         plain=values.number("copying_head.plain.corrupt_right"),
         ablated=values.number("copying_head.ablated.corrupt_right"),
-        control_name=found["control"],
         control=values.optional("copying_head.control.corrupt_right"),
     )
 

@@ -29,12 +29,6 @@ class AfterFewFacts:
 
 
 @dataclass(frozen=True)
-class Training:
-    n_queries: int
-    n_checkpoints: int
-
-
-@dataclass(frozen=True)
 class Reading:
     n_sequences: int
     n_facts: int
@@ -51,11 +45,10 @@ class Reading:
     above_others: Number
     true_entropy: Number
     excess_millinats: Number
-    n_queries: int
     predictive_uniformity: Number
     predictive_mass: Number
     after_few: AfterFewFacts | None  # where sequences are long enough
-    training: Training | None  # where the run kept several checkpoints
+    through_training: bool  # the run kept several checkpoints
 
 
 def read(values: Values) -> Reading:
@@ -75,11 +68,10 @@ def read(values: Values) -> Reading:
         above_others=values.number("above_others", ""),
         true_entropy=values.number("true_entropy", ""),
         excess_millinats=values.number("excess_millinats", ""),
-        n_queries=values.number("predictive.accuracy").n,
         predictive_uniformity=values.number("predictive.uniformity"),
         predictive_mass=values.number("predictive.mass"),
         after_few=_after_few(values),
-        training=_training(values),
+        through_training="training.mass" in values.result.curves,
     )
 
 
@@ -98,11 +90,3 @@ def _after_few(values: Values) -> AfterFewFacts | None:
         follows_chains=found["linked"].low > max(found["seen"].high, found["with_it"].high),
         **found,
     )
-
-
-def _training(values: Values) -> Training | None:
-    # Most models come without checkpoints: the curve is not asked for, or Values would count it as missing.
-    if "training.mass" not in values.result.curves:
-        return None
-    curve = values.curve("training.mass")
-    return Training(n_queries=curve.n[0], n_checkpoints=len(curve.x))

@@ -20,7 +20,6 @@ import torch
 from icalgebra.errors import InputError
 from icalgebra.experiments.shared.estimates import boolean_estimate
 from icalgebra.experiments.shared.families import family_world
-from icalgebra.experiments.shared.halves import CHOOSING, JUDGING
 from icalgebra.experiments.shared.loaded_model import LoadedModel, result_about
 from icalgebra.interp.ablation import head_masks, with_heads_replaced
 from icalgebra.interp.attention_mass import (
@@ -45,9 +44,9 @@ from icalgebra.interp.lens import direct_logits, path_to_logits
 from icalgebra.interp.patching import target_probability
 from icalgebra.interp.query_batch import QueryBatch, at_least_two, pairs, planted_variants
 from icalgebra.model.accuracy import accuracy_estimate
-from icalgebra.model.predict import chunks, on_device, rows_per_pass, top_variable
+from icalgebra.model.predict import on_device, passes, top_variable
 from icalgebra.results import Result
-from icalgebra.statistics import Estimate, mean
+from icalgebra.statistics import CHOOSING, JUDGING, Estimate, mean
 
 Values = dict[str, Estimate]
 CHOSEN_BY = "what it decodes and attends to"  # results without this judged the head with the largest effect
@@ -162,7 +161,7 @@ def _together(
     """Effects of whole sets of heads, [n, sets], and of every head's direct path to the logits, [n, heads]."""
     model, masks = loaded.model, head_masks(loaded.model, sets)
     found: dict[str, list[np.ndarray]] = {"heads": [], "path": []}
-    for rows in chunks(len(clean), rows_per_pass(model, clean.prompts.shape[1])):
+    for rows in passes(model, clean.prompts):
         source = cache_last_token(model, on_device(model, clean.prompts[rows]))
         base = cache_last_token(model, on_device(model, corrupt.prompts[rows]), keys=True)
         targets = on_device(model, clean.answer[rows])

@@ -9,7 +9,6 @@ from icalgebra.experiments.shared.readings import Number, Shown, Values
 
 NO_COPYING_HEAD = 0.2  # an indirect effect below a fifth names no head
 SHARED = 0.08  # published: for copy no other head has more
-MOSTLY_INDIRECT = 0.5  # of the effect through the direct path
 CLEAR_DECODING = 0.9  # a head whose top logit is the copied answer so often copies, whatever its indirect effect
 ATTENDS = 0.5  # attention mass on the reverse fact, or share of top logits that are the attended variable
 READS_SLOT = 0.2  # attention on a slot that counts as reading it
@@ -32,9 +31,6 @@ class CopyingHead:
 
     decodes: Number
     looks: Number
-    effect: Number
-    commute_effect: Number
-    leads: bool  # it also has the largest effect
     demotes_identity: Shown
 
 
@@ -47,11 +43,9 @@ class Reading:
     commute_head: str
     commute_effect: Number
     spread: Literal["none", "several", "one"]  # who copies
-    n_together: int
     together: dict[str, Shown]
     commute_together: dict[str, Shown]
     direct_path: Number
-    mostly_indirect: bool
     clearest: ClearestHead | None  # where it is not the copying head
     flipped_head: str
     flipped_effect: Number
@@ -86,23 +80,20 @@ def read(values: Values) -> Reading:
         return found if copies else None
 
     effect = values.optionals("aie.copy.{}", ("first", "second", "third", "random_other"), "")
-    alone, direct = values.number("aie.copy.together.one", ""), values.number("path.copy.first", "")
     commutative = values.number("variants.commutative.mass.reverse")
     slot = values.numbers("copy.slot.{}", ("answer", "comma_behind"))
     attended = values.number("decode.dihedral.attended")
     return Reading(
         head=head if copies else None,
         strongest=leading["copy"],
-        copying=_copying(values, head, leading["copy"]) if by_its_work else None,
+        copying=_copying(values) if by_its_work else None,
         effect=effect,
         commute_head=leading["commute"],
         commute_effect=values.number("aie.commute.first", ""),
         spread=_spread(values),
-        n_together=alone.n,
         together=values.optionals("aie.copy.together.{}", ("one", "two", "three", "all"), ""),
         commute_together=values.optionals("aie.commute.together.{}", ("one", "two", "three"), ""),
-        direct_path=direct,
-        mostly_indirect=direct.value < MOSTLY_INDIRECT * alone.value,
+        direct_path=values.number("path.copy.first", ""),
         clearest=_clearest(values, head) if not by_its_work else None,
         flipped_head=leading["flipped"],
         flipped_effect=values.number("aie.flipped.first", ""),
@@ -129,13 +120,10 @@ def read(values: Values) -> Reading:
     )
 
 
-def _copying(values: Values, head: str, strongest: str) -> CopyingHead:
+def _copying(values: Values) -> CopyingHead:
     return CopyingHead(
         decodes=values.number("copying_head.decodes"),
         looks=values.number("copying_head.looks"),
-        effect=values.number("aie.copy.copying_head", ""),
-        commute_effect=values.number("aie.commute.copying_head", ""),
-        leads=head == strongest,
         demotes_identity=values.optional("copying_head.demotes_identity"),
     )
 

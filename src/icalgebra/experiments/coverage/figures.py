@@ -57,7 +57,7 @@ def beside_published(result: Result) -> Figure:
         panel.plot([claim.published] * 2, [place - 0.36, place + 0.36], color=COLOURS["published"], linewidth=2)
         ours = claim.measure(result)
         if ours is not None:
-            marker, colour, shift = marks[_setting(claim)]
+            marker, colour, shift = marks[claim.value.split(".")[0]]
             error = [[ours.value - ours.low], [ours.high - ours.value]]
             panel.errorbar(ours.value, place + shift, xerr=error, fmt=marker, color=colour, markersize=4, capsize=2)
     panel.set_yticks([-i for i in range(len(labels))], [label for _, label in labels])
@@ -72,10 +72,6 @@ def _name_marks(panel: Any, marks: dict[str, tuple[str, str, float]]) -> None:
     panel.plot([], [], color=COLOURS["published"], linewidth=2, label="the paper")
     for setting, (marker, colour, _) in marks.items():
         panel.plot([], [], marker, color=colour, label=f"ours, {SETTINGS[setting]}")
-
-
-def _setting(claim: Claim) -> str:
-    return claim.value.split(".")[0]
 
 
 def _label(claim: Claim) -> str:

@@ -34,7 +34,9 @@ def run(tier: str, seed: int, n: int) -> Result:
         for kind, covered in measured.items():
             values |= {f"{setting}.{kind}.{name}": covered.auc(name) for name in (*MECHANISMS, "total")}
             curves |= _curves(f"{setting}.{kind}", covered)
-        values |= {f"{setting}.copyable.k{k}": _copyable(measured["train"], k) for k in (50, 200)}
+        # k-th facts whose pair occurred before: copy is applied first, so it gets all of them. Column 0 is k = 2.
+        copied = measured["train"].hits("copy")
+        values |= {f"{setting}.copyable.k{k}": accuracy_estimate(copied[:, k - 2]) for k in (50, 200)}
         values[f"{setting}.holdout.not_identity"] = accuracy_estimate(~holdout.identity_queries())
     config = {"n": n, "n_facts": N_FACTS, "settings": {name: world.to_dict() for name, world in SETTINGS.items()}}
     return Result("coverage", tier, "data", seed, config, reproduce_command("coverage", tier, seed), values, curves)
@@ -43,9 +45,3 @@ def run(tier: str, seed: int, n: int) -> Result:
 def _curves(prefix: str, covered: Coverage) -> dict[str, Curve]:
     sizes = range(1, covered.solved_by.shape[1])
     return {f"{prefix}.{name}": Curve.from_hits(covered.hits(name), sizes) for name in (*MECHANISMS, "total")}
-
-
-def _copyable(covered: Coverage, k: int) -> Estimate:
-    """The share of k-th facts whose pair occurred before: copy is applied first, so it gets all of them."""
-    # Column 0 is one fact of context, the second fact as query.
-    return accuracy_estimate(covered.hits("copy")[:, k - 2])

@@ -25,19 +25,7 @@ LASTS = 1.15  # ratio of last to first step of a plateau, above which it does no
 @dataclass(frozen=True)
 class Recipe:
     model: str
-    n_layers: int
-    n_heads: int
-    width: int
-    schedule: str
     steps: int
-
-
-@dataclass(frozen=True)
-class Evaluated:
-    n: int
-    first: int
-    last: int
-    n_sequences: int
 
 
 @dataclass(frozen=True)
@@ -86,7 +74,6 @@ class Missing:
 @dataclass(frozen=True)
 class Order:
     agreement: Number
-    n_pairs: int
     reversed: list[Pair]
     undecided: list[Pair]
     n_undecided: int
@@ -140,7 +127,7 @@ class Reading:
     n_runs: int
     several_runs: bool
     recipe: Recipe
-    evaluated: Evaluated
+    eval_n: int  # sequences per evaluation
     rule: Rule
     loss: Loss | None
     skills: list[Skill]
@@ -155,15 +142,11 @@ class Reading:
 
 def read(values: Values) -> Reading:
     runs, training = values.detail("runs"), values.config["training"]
-    steps = runs[0]["steps"]
     return Reading(
         n_runs=len(runs),
         several_runs=len(runs) > 1,
-        recipe=Recipe(
-            values.result.model, training["n_layers"], training["n_heads"], training["d_model"], training["schedule"],
-            training["steps"],
-        ),
-        evaluated=Evaluated(len(steps), steps[0], steps[-1], training["eval_n"]),
+        recipe=Recipe(values.result.model, training["steps"]),
+        eval_n=training["eval_n"],
         rule=Rule(
             min_rise=Stated(100 * MIN_RISE, "points"),
             identity_above=Stated(100 * BASELINES["identity"], "%"),
@@ -176,11 +159,7 @@ def read(values: Values) -> Reading:
         order=_order(values) if "order_agreement" in values else None,
         plateau=_plateau(values) if "identity_plateau" in values else None,
         roles=_roles(values, runs[0]["roles"]["copy"]) if runs[0]["roles"] else None,
-    )  # fmt: skip
-
-
-def _if_there(values: Values, key: str, unit: str = "%") -> Number | None:
-    return values.number(key, unit) if key in values else None
+    )
 
 
 def _loss(values: Values) -> Loss:
@@ -192,7 +171,7 @@ def _loss(values: Values) -> Loss:
 def _skill(values: Values, skill: str) -> Skill:
     return Skill(
         name=SKILL_NAMES.get(skill, skill),
-        onset=_if_there(values, f"onset.{skill}", "steps"),
+        onset=values.if_there(f"onset.{skill}", "steps"),
         n_runs=sum(found[skill]["step"] is not None for found in values.detail("onsets")),
         longest_plateau=values.number(f"rest.{skill}", ""),
     )
@@ -201,10 +180,9 @@ def _skill(values: Values, skill: str) -> Skill:
 def _order(values: Values) -> Order:
     pairs = values.detail("pairs")
     undecided = [_pair(found, 0) for found in pairs if 0 in found["runs"]]
-    early = _if_there(values, "early_peak.associate")
+    early = values.if_there("early_peak.associate")
     return Order(
         agreement=values.number("order_agreement", ""),
-        n_pairs=len(pairs),
         reversed=[_pair(found, -1) for found in pairs if -1 in found["runs"]],
         undecided=undecided,
         n_undecided=len(undecided),
@@ -229,17 +207,17 @@ def _pair(found: dict[str, Any], sign: int) -> Pair:
 
 
 def _plateau(values: Values) -> Plateau:
-    level, early_peak = values.number("identity_plateau"), _if_there(values, "early_peak.identity")
+    level, early_peak = values.number("identity_plateau"), values.if_there("early_peak.identity")
     longest = values.number("rest.identity", "")
     return Plateau(
         level=level,
         in_band=values.number("identity_in_band"),
         early_peak=early_peak,
-        dip=_if_there(values, "dip.identity"),
+        dip=values.if_there("dip.identity"),
         half_early=level.high < BAND[0] and early_peak is not None and early_peak.high >= BAND[0],
         verdict=_plateau_verdict(level),
         lasts=longest if longest.low > LASTS else None,
-        promotion_onset=_if_there(values, "role_onset.query_promotion", "steps"),
+        promotion_onset=values.if_there("role_onset.query_promotion", "steps"),
     )
 
 
@@ -251,8 +229,8 @@ def _plateau_verdict(level: Number) -> Literal["below", "above", "published"]:
 
 
 def _roles(values: Values, copy: dict[str, Any]) -> Roles:
-    role, skill = _if_there(values, "role_onset.copy", "steps"), _if_there(values, "onset.copy", "steps")
-    others = {name: _if_there(values, f"role_onset.{name}", "steps") for name in OTHER_ROLES}
+    role, skill = values.if_there("role_onset.copy", "steps"), values.if_there("onset.copy", "steps")
+    others = {name: values.if_there(f"role_onset.{name}", "steps") for name in OTHER_ROLES}
     return Roles(
         copy_role=role,
         copy_skill=skill,

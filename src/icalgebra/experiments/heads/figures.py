@@ -36,7 +36,7 @@ def ablations(*results: Result) -> Figure:
         names = [f"{role} ({_listed(result, role)})" for role in found] + ["the last layer", "all heads"]
         columns = [key.split(".", 1)[1] for key in result.values if key.startswith("plain.")]
         table = [[result.values[pattern.format(key, column)].value for column in columns] for key in keys]
-        number_map(panel, table, names, [c.replace("_", "\n") for c in columns], colour, 1.0, factor=100, digits=0)
+        number_map(panel, table, names, [c.replace("_", "\n") for c in columns], colour, 1.0)
         titled(panel, named(results, result, title), "left")
     return figure
 

@@ -92,7 +92,7 @@ def _roles(values: Values) -> dict[str, Role]:
 def _role(values: Values, name: str, found: dict[str, Any]) -> Role:
     key = f"role.{name.replace(' ', '_')}"
     # not in early results, nor in worlds where every query of two variables holds the identity
-    elsewhere = values.number(f"{key}.elsewhere", "") if f"{key}.elsewhere" in values else None
+    elsewhere = values.if_there(f"{key}.elsewhere", "")
     return Role(name, tuple(found["heads"]), values.number(key, ""), elsewhere)
 
 

@@ -18,7 +18,6 @@ import torch
 from torch import Tensor
 
 from icalgebra.experiments.shared.estimates import boolean_estimate, point_estimate
-from icalgebra.experiments.shared.halves import JUDGING
 from icalgebra.experiments.shared.loaded_model import LoadedModel, result_about
 from icalgebra.interp.attention_mass import attention_mass, relations
 from icalgebra.interp.directions import Principal, doses, principal, random_directions, separation, steer
@@ -38,7 +37,7 @@ from icalgebra.interp.query_batch import QueryBatch, at_least_two, with_false_id
 from icalgebra.model.accuracy import accuracy_estimate
 from icalgebra.model.predict import RESUMED, chunks, rows_per_pass, top_variable
 from icalgebra.results import Curve, Result
-from icalgebra.statistics import Estimate, mean
+from icalgebra.statistics import JUDGING, Estimate, mean
 
 Values = dict[str, Estimate]
 RAW_DOSE = 5.0  # the paper's; it does nothing in `small`, where the clusters are 69.7 raw units apart

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from icalgebra.experiments.shared.readings import NotMeasured, Number, Shown, Stated, Values
-from icalgebra.statistics import Estimate
+from icalgebra.experiments.shared.readings import NotMeasured, Number, Shown, Stated, Values, clearly_more
 
 OPERANDS = 2  # of a query
 DEMOTES = 0.5  # share of identity queries with the identity lowest, above which a head demotes it
@@ -127,7 +126,7 @@ def _steering(values: Values) -> Steering:
     at_distance = values.number("steer_distance.plus.query_variable")
     along_random = values.number("steer_distance.random.query_variable")
     distance = values.detail("distance")
-    at_two, random_at_two = (_at(values, f"dose.{name}.query_variable", 2 * distance) for name in ("plain", "random"))
+    at_two, random_at_two = (at_dose(values, way, 2 * distance) for way in ("plain", "random"))
     guessing = OPERANDS / values.config["world"]["n_variables"]
     return Steering(
         raw_dose=Stated(values.config["raw_dose"]),
@@ -153,19 +152,11 @@ def _steering(values: Values) -> Steering:
     )
 
 
-def clearly_more(one: Shown, other: Shown) -> bool:
-    """Not measured is not more."""
-    return isinstance(one, Number) and isinstance(other, Number) and one.low > other.high
-
-
-def _at(values: Values, curve: str, dose: float) -> Shown:
-    """The point of a curve at this dose; earlier results lack the random directions' curve."""
-    found = values.result.curves.get(curve)
-    places = [i for i, x in enumerate(found.x) if math.isclose(x, dose, rel_tol=NEAR)] if found else []
-    if not found or not places:
-        return NotMeasured()
-    i = places[0]
-    return Number(Estimate(found.y[i], found.low[i], found.high[i], found.n[i]))
+def at_dose(values: Values, way: str, dose: float) -> Shown:
+    """How often a query variable is predicted at this dose; earlier results lack the random directions' curve."""
+    curve = values.result.curves.get(f"dose.{way}.query_variable")
+    points = zip(curve.x, curve.estimates) if curve else ()
+    return next((Number(found) for x, found in points if math.isclose(x, dose, rel_tol=NEAR)), NotMeasured())
 
 
 def _false_fact(values: Values) -> FalseFact:

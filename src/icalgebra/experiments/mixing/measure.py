@@ -17,23 +17,9 @@ import numpy as np
 
 from icalgebra.data.distributions import sample
 from icalgebra.errors import InputError
+from icalgebra.experiments.shared import sweep_tables as sweeps
 from icalgebra.experiments.shared.estimates import boolean_estimate
 from icalgebra.experiments.shared.loaded_model import Runs
-from icalgebra.experiments.shared.sweep_tables import (
-    Row,
-    devices,
-    final_loss,
-    finished_rows,
-    later,
-    one_recipe,
-    plateau_end,
-    reached,
-    read_in_bf16,
-    run_summary,
-    skills_of,
-    steps_to,
-    world_of,
-)
 from icalgebra.language.vocabulary import FACT_LENGTH
 from icalgebra.oracle.loss_floor import slot_floors
 from icalgebra.results import Result, reproduce_command
@@ -45,7 +31,7 @@ PUBLISHED = (0.0, 0.3, 0.5, 0.7, 1.0)  # the values of Figure 9
 
 def run(tier: str, seed: int, runs: Runs, n: int) -> Result:
     """n: sequences for the exact loss floor of each world."""
-    rows = finished_rows(runs)
+    rows = sweeps.finished_rows(runs)
     by_mix = {p: [row for row in rows if row["config"]["p_mix"] == p] for p in PUBLISHED}
     by_mix = {p: found for p, found in by_mix.items() if found}
     if not by_mix:
@@ -57,22 +43,24 @@ def run(tier: str, seed: int, runs: Runs, n: int) -> Result:
     details = {
         "measured": [f"{p:g}" for p in by_mix],
         "missing": [f"{p:g}" for p in PUBLISHED if p not in by_mix],
-        "never_90": [f"{p:g}" for p, found in by_mix.items() if steps_to(found) == float("inf")],
-        "runs": [run_summary(row) for found in by_mix.values() for row in found],
-        "one_recipe": one_recipe(rows),
-        "devices": devices(rows),
-        "in_bf16": [f"{p:g}" for p, found in by_mix.items() if read_in_bf16(found)],
+        "never_90": [f"{p:g}" for p, found in by_mix.items() if sweeps.steps_to(found) == float("inf")],
+        "runs": [sweeps.run_summary(row) for found in by_mix.values() for row in found],
+        "one_recipe": sweeps.one_recipe(rows),
+        "devices": sweeps.devices(rows),
+        "in_bf16": [f"{p:g}" for p, found in by_mix.items() if sweeps.read_in_bf16(found)],
     }
-    recipes = [{"p_mix": row["config"]["p_mix"], **run_summary(row)["recipe"]} for row in rows]
-    config = {"n": n, "recipes": recipes, "world": world_of(rows, "p_mix")}
+    recipes = [{"p_mix": row["config"]["p_mix"], **sweeps.run_summary(row)["recipe"]} for row in rows]
+    config = {"n": n, "recipes": recipes, "world": sweeps.world_of(rows, "p_mix")}
     command = reproduce_command("mixing", tier, seed, runs.given)
     return Result("mixing", tier, runs.name, seed, config, command, values, {}, details)
 
 
-def _values(rows: list[Row], n: int, seed: int) -> dict[str, Estimate]:
-    values = {f"{where}.{key}": value for where in ("own", "p7") for key, value in skills_of(rows, where).items()}
-    values |= reached(rows)
-    loss, floor = final_loss(rows), least_loss(TrainConfig.from_dict(rows[0]["config"]), n, seed)
+def _values(rows: list[sweeps.Row], n: int, seed: int) -> dict[str, Estimate]:
+    values = {
+        f"{where}.{key}": value for where in ("own", "p7") for key, value in sweeps.skills_of(rows, where).items()
+    }
+    values |= sweeps.reached(rows)
+    loss, floor = sweeps.final_loss(rows), least_loss(TrainConfig.from_dict(rows[0]["config"]), n, seed)
     # Two independent means, so their half-widths add in squares.
     apart = float(np.hypot(loss.high - loss.value, floor.high - floor.value))
     regret = loss.value - floor.value
@@ -86,16 +74,16 @@ def least_loss(config: TrainConfig, n: int, seed: int) -> Estimate:
     return mean(floors / (config.n_facts * FACT_LENGTH - 1))
 
 
-def _comparisons(by_mix: dict[float, list[Row]], values: dict[str, Estimate]) -> dict[str, Estimate]:
+def _comparisons(by_mix: dict[float, list[sweeps.Row]], values: dict[str, Estimate]) -> dict[str, Estimate]:
     n = sum(map(len, by_mix.values()))
     found: dict[str, Estimate] = {}
     # Losses and steps of runs with different schedules are not comparable.
-    if len(by_mix) == len(PUBLISHED) and one_recipe([row for rows in by_mix.values() for row in rows]):
+    if len(by_mix) == len(PUBLISHED) and sweeps.one_recipe([row for rows in by_mix.values() for row in rows]):
         losses = [values[f"p{p:g}.loss"].value for p in sorted(by_mix)]
         found["loss_rises_with_mixing"] = boolean_estimate(all(a < b for a, b in pairwise(losses)), n)
-        ends = [plateau_end(by_mix[p]) or 0.0 for p in sorted(by_mix)]
+        ends = [sweeps.plateau_end(by_mix[p]) or 0.0 for p in sorted(by_mix)]
         found["plateaus_shorten"] = boolean_estimate(all(a >= b for a, b in pairwise(ends)) and ends[0] > ends[-1], n)
-        slower = [later(steps_to(by_mix[0.0]), steps_to(by_mix[p])) for p in by_mix if p > 0]
+        slower = [sweeps.later(sweeps.steps_to(by_mix[0.0]), sweeps.steps_to(by_mix[p])) for p in by_mix if p > 0]
         if None not in slower:
             found["zero_is_slowest"] = boolean_estimate(all(slower), n)
     accuracies = [values[key] for p in sorted(by_mix) if (key := f"p{p:g}.p7.holdout") in values]

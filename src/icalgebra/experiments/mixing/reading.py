@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from icalgebra.experiments.shared.emergence import LEARNED, PLATEAU_END
 from icalgebra.experiments.shared.readings import Number, Shown, Stated, Values
-from icalgebra.experiments.shared.sweep_targets import LEARNED, PLATEAU_END
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,6 @@ class Answer:
 @dataclass(frozen=True)
 class Losses:
     rises: Answer  # with every p_mix
-    floor_0: Number
-    floor_1: Number
     regret_0: Number
     regret_1: Number
     # Why the loss at p_mix 1 is higher than at 0, by how far each is above its floor; None where it is not higher.
@@ -114,8 +112,6 @@ def _losses(values: Values) -> Losses | None:
             cause = "partly the model"
     return Losses(
         rises=_answer(values, "loss_rises_with_mixing"),
-        floor_0=values.number("p0.floor", ""),
-        floor_1=values.number("p1.floor", ""),
         regret_0=regret_0,
         regret_1=regret_1,
         cause=cause,

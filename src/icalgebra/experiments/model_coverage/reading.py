@@ -13,7 +13,6 @@ class Answered:
     """The model on one kind of sequence. A number about a subset of queries is absent if that subset is empty."""
 
     auc: Number
-    ceiling: Number
     over_ceiling: Number
     mechanisms: Number
     above_mechanisms: Number  # net: what it answers beyond them, less what it misses of theirs
@@ -56,7 +55,6 @@ class Reading:
     model: str
     holdout: Answered
     train: Answered
-    ceiling_unaware: Number
     train_above_any_copy: Number
     papers_world: bool
     p_mix: Stated
@@ -74,7 +72,6 @@ def read(values: Values) -> Reading:
         model=values.result.model,
         holdout=holdout,
         train=train,
-        ceiling_unaware=values.number("holdout.ceiling_unaware"),
         train_above_any_copy=values.number("train.unexplained_any", "points"),
         papers_world=is_papers_world(values.config),
         p_mix=Stated(values.config["world"]["p_mix"]),
@@ -94,7 +91,6 @@ def _answered(values: Values, kind: str, model_claim: str, mechanisms_claim: str
     missed = _missed(mechanisms, values.optional(f"{kind}.solved")) if kind == "holdout" else NotMeasured()
     return Answered(
         auc=values.number(f"{kind}.auc"),
-        ceiling=values.number(f"{kind}.ceiling"),
         over_ceiling=values.number(f"{kind}.over_ceiling"),
         mechanisms=mechanisms,
         above_mechanisms=above,

@@ -23,7 +23,6 @@ class Variant:
     winner: bool  # the long run of the variant that won the search
     layers: int
     blocks: int  # with weights of their own; fewer than layers where they are looped
-    looped: bool
     width: int
     parameters: str  # in millions
     milliseconds_per_step: str
@@ -138,7 +137,6 @@ def _variant(record: dict[str, Any]) -> Variant:
         winner=record["stage"] == WINNER,
         layers=layers,
         blocks=layers // loops,
-        looped=loops > 1,
         width=record["d_model"],
         parameters=_millions(record["parameters"]),
         milliseconds_per_step=f"{record['milliseconds_per_step']:.1f}" if "milliseconds_per_step" in record else "",

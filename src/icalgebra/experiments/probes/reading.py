@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from icalgebra.experiments.shared.readings import Number, Stated, Values, stated, with_minus
 
 NO_INFORMATION = Stated(50, "%")  # balanced accuracy of a probe that knows nothing
-YES = 0.5  # predicates are stored as 1 or 0
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,6 @@ class Reserved:
     name: str
     accuracy: Number
     others: Number
-    lowest: bool
     cosine: Number
     cosine_all: Number
 
@@ -110,7 +108,6 @@ def _reserved(values: Values) -> Reserved | None:
         name=name,
         accuracy=values.number("cancellation.reserved"),
         others=values.number("cancellation.not_reserved"),
-        lowest=values.number("cancellation.reserved_lowest").value > YES,
         cosine=values.number("cancellation.reserved_cosines", ""),
         cosine_all=values.number("cancellation.off_diagonal_signed", ""),
     )

@@ -64,10 +64,6 @@ class OfKind:
     accuracy: Number  # on entailed queries beyond the five
     floor: Number
     reasoned: Number
-    right_reasoned: Number
-    right: Number
-    decided_by_rule: Shown  # of the entailed queries beyond the five: up to associative,
-    decided_by_split: Shown  # and up to split
     mastered: str  # the greatest depth at which it decides most queries, in words; empty if there is none
     reached: str  # the greatest at which it does better than guessing, if that is greater
 
@@ -89,7 +85,7 @@ def read(values: Values) -> Reading:
         kinds=kinds,
         n_facts=values.config["n_facts"] - 1,
         rungs=WHAT,
-        mostly_deduction_from=mostly_deduction_from(values, "holdout"),
+        mostly_deduction_from=mostly_deduction_from(values),
         some_mastered=any(kind.mastered for kind in kinds),
         proofs=tuple(
             Proofs(rung, *(values.number(f"proof.{rung}.{key}", "") for key in ("premises", "steps", "depth")))
@@ -100,11 +96,11 @@ def read(values: Values) -> Reading:
     )
 
 
-def mostly_deduction_from(values: Values, kind: str) -> int | None:
-    """The context size from which on deduction is most of what lies between the mechanisms and the ceiling."""
-    ceiling = values.curve(f"{kind}.ceiling")
+def mostly_deduction_from(values: Values) -> int | None:
+    """The context size from which on deduction is most of what lies between mechanisms and ceiling; hold-out."""
+    ceiling = values.curve("holdout.ceiling")
     solved, deduced = (
-        [sum(parts) for parts in zip(*(values.curve(f"{kind}.{name}").y for name in names))]
+        [sum(parts) for parts in zip(*(values.curve(f"holdout.{name}").y for name in names))]
         for names in (MECHANISMS, RUNGS)
     )
     mostly = [mine > MOSTLY * (best - known) for mine, best, known in zip(deduced, ceiling.y, solved)]
@@ -128,10 +124,6 @@ def _of_kind(values: Values, kind: str, name: str) -> OfKind:
         accuracy=values.number(f"{kind}.beyond.accuracy"),
         floor=values.number(f"{kind}.beyond.floor"),
         reasoned=values.number(f"{kind}.beyond.reasoned"),
-        right_reasoned=values.number(f"{kind}.beyond.right_reasoned"),
-        right=values.number(f"{kind}.beyond.right"),
-        decided_by_rule=values.optional(f"{kind}.decides.associative"),
-        decided_by_split=values.optional(f"{kind}.decides.split"),
         mastered=mastered,
         reached="" if reached == mastered else reached,
     )
@@ -140,7 +132,7 @@ def _of_kind(values: Values, kind: str, name: str) -> OfKind:
 def _row(values: Values, prefix: str, name: str, what: str) -> Row:
     share = values.optional(f"{prefix}.share") if what else values.optional(f"{prefix}.accuracy")
     keys = [f"{prefix}.{key}" for key in ("accuracy", "floor", "reasoned")]
-    parts = (values.number(key) if key in values else NotMeasured() for key in keys)  # a rung may have no queries
+    parts = (values.if_there(key) or NotMeasured() for key in keys)  # a rung may have no queries
     return Row(name, what, share, *parts)
 
 

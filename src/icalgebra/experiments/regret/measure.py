@@ -20,7 +20,7 @@ from icalgebra.data.distributions import sample
 from icalgebra.experiments.shared.loaded_model import LoadedModel, result_about
 from icalgebra.language.sequences import Sequences
 from icalgebra.language.vocabulary import EQUALS, FACT_LENGTH
-from icalgebra.model.predict import chunks, on_device, rows_per_pass
+from icalgebra.model.predict import on_device, passes
 from icalgebra.model.transformer import Transformer
 from icalgebra.oracle import classify_by_facts, slot_floors
 from icalgebra.results import Curve, Result
@@ -58,7 +58,7 @@ def answer_log_probabilities(model: Transformer, sequences: Sequences) -> np.nda
     """Log probabilities of the variables as the answers to facts 2 … k, [n, k−1, N]; ',' and '=' compete too."""
     tokens, n_variables = sequences.tokens[:, :-1], model.config.n_variables
     found = np.empty((len(tokens), sequences.facts.shape[1] - 1, n_variables))
-    for rows in chunks(len(tokens), rows_per_pass(model, tokens.shape[1])):
+    for rows in passes(model, tokens):
         logits = model(on_device(model, tokens[rows]))[:, EQUALS + FACT_LENGTH :: FACT_LENGTH]
         found[rows] = logits.double().log_softmax(-1)[..., :n_variables].cpu().numpy()
     return found

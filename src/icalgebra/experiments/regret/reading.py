@@ -41,11 +41,9 @@ class Reading:
     greatest_at: int  # facts of context
     few: int
     few_share: Number  # of the regret, up to so many facts of context
-    mostly_few: bool
     mostly: str  # the kind of query that most regret lies on, in words; empty if there is none
     parts: tuple[Part, ...]
     at: dict[str, Shown]
-    longest: int  # the most facts of context
     other_rows: bool  # it was also trained on sequences of another law
     n: int
     calibration: Number
@@ -65,11 +63,9 @@ def read(values: Values) -> Reading:
         greatest_at=round(curve.x[place]),
         few=values.config["few"],
         few_share=few_share,
-        mostly_few=few_share.low > MOST,
         mostly=next((IN_WORDS[name] for name, share in shares.items() if share.low > MOST), ""),
         parts=tuple(_part(values, name, what) for name, what in PARTS.items()),
         at=values.optionals("at.{}", SIZES, "nats"),
-        longest=round(max(curve.x)),
         other_rows=values.config.get("once_share", 0) > 0,
         n=values.number("regret", "nats").n,
         calibration=calibration,

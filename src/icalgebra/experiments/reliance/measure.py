@@ -47,9 +47,8 @@ class Asked:
     falls: np.ndarray  # of the answer's logit without each fact
     proof_breaks: bool | None = None  # the answer is gone without the premises, and
     control_breaks: float | None = None  # how often without as many other facts
-    head_falls: np.ndarray | None = (
-        None  # of the answer's logit with each head's output at '=' averaged, [layers, heads]
-    )
+    # of the answer's logit with each head's output at '=' averaged, [layers, heads]
+    head_falls: np.ndarray | None = None
 
 
 def run(tier: str, seed: int, loaded: LoadedModel, n: int, sizes: tuple[int, ...], n_controls: int) -> Result:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from icalgebra.experiments.shared.readings import NotMeasured, Number, Shown, Values
+from icalgebra.experiments.shared.readings import NotMeasured, Number, Shown, Values, widest
 from icalgebra.language.vocabulary import MECHANISMS
 
 KINDS = {"train": "training", "holdout": "hold-out"}
@@ -25,7 +25,6 @@ class Row:
 @dataclass(frozen=True)
 class OfKind:
     name: str
-    n: int
     rows: tuple[Row, ...]
     any: Number
     none: Number
@@ -63,7 +62,6 @@ class OfHead:
 @dataclass(frozen=True)
 class Reading:
     heads: tuple[OfHead, ...]
-    sizes: str
     kinds: tuple[OfKind, ...]
     proofs: tuple[OfProofs, ...]
     widest: Number  # of the intervals of the figure's shares, to one side
@@ -88,7 +86,6 @@ class Reading:
 def read(values: Values) -> Reading:
     return Reading(
         heads=tuple(_of_head(values, name, head) for name, head in values.detail("heads").items()),
-        sizes=", ".join(str(size) for size in values.config["sizes"]),
         kinds=tuple(_of_kind(values, kind) for kind in KINDS if f"{kind}.all.used.none" in values),
         proofs=tuple(_of_proofs(values, name) for name in ("known", "beyond") if f"proof.{name}.breaks" in values),
         widest=_widest(values),
@@ -101,23 +98,17 @@ def _of_kind(values: Values, kind: str) -> OfKind:
             name,
             values.optional(f"{kind}.all.has.{name}"),
             values.number(f"{kind}.all.used.{name}"),
-            _if_there(values, f"{kind}.all.of.{name}"),
+            values.if_there(f"{kind}.all.of.{name}") or NotMeasured(),  # hold-out queries are never copied
         )
         for name in MECHANISMS
     )
     some, nothing = values.number(f"{kind}.all.used.any"), values.number(f"{kind}.all.used.none")
-    return OfKind(KINDS[kind], nothing.n, rows, some, nothing)
+    return OfKind(KINDS[kind], rows, some, nothing)
 
 
 def _widest(values: Values) -> Number:
     keys = [f"{kind}.{size}.used.{name}" for kind in KINDS for size in values.config["sizes"] for name in ROWS]
-    drawn = [values.number(key).estimate for key in keys if key in values]
-    return Number.exact(max(max(e.high - e.value, e.value - e.low) for e in drawn), "points")
-
-
-def _if_there(values: Values, key: str) -> Shown:
-    """Hold-out queries are never copied, so no result has some of these."""
-    return values.number(key) if key in values else NotMeasured()
+    return widest(values.number(key).estimate for key in keys if key in values)
 
 
 def _of_head(values: Values, name: str, head: str) -> OfHead:

@@ -41,6 +41,8 @@ PRESENT = 0.6  # mean accuracy of a flat curve whose skill was there from the fi
 RESAMPLES = 1000
 CONFIDENCE = 0.975  # two-sided 95 %
 BAND = (0.4, 0.6)  # accuracies that count as a plateau at one half
+# Hold-out accuracies that mark a run's progress: the plateau is over, the task counts as learned.
+PLATEAU_END, LEARNED = 0.5, 0.9
 
 
 # --- onsets ---------------------------------------------------------------------------------------------------------
@@ -126,18 +128,16 @@ def mean_onset(onsets: Sequence[Onset], seed: int = 0) -> Estimate | None:
 # --- intervals ------------------------------------------------------------------------------------------------------
 
 
-def resampled_shares(curve: Sequence[float], n: int, seed: int, resamples: int = RESAMPLES) -> np.ndarray:
+def resampled_shares(curve: Sequence[float], n: int, seed: int) -> np.ndarray:
     """Each share resampled from its binomial, [resamples, points]."""
     generator = np.random.Generator(np.random.PCG64(seed))
-    return generator.binomial(n, np.clip(curve, 0.0, 1.0), size=(resamples, len(curve))) / n
+    return generator.binomial(n, np.clip(curve, 0.0, 1.0), size=(RESAMPLES, len(curve))) / n
 
 
-def resampled_means(
-    curve: Sequence[float], errors: Sequence[float], seed: int, resamples: int = RESAMPLES
-) -> np.ndarray:
+def resampled_means(curve: Sequence[float], errors: Sequence[float], seed: int) -> np.ndarray:
     """Each mean resampled from a normal of its standard error."""
     generator = np.random.Generator(np.random.PCG64(seed))
-    return generator.normal(curve, errors, size=(resamples, len(curve)))
+    return generator.normal(curve, errors, size=(RESAMPLES, len(curve)))
 
 
 def mean_over_runs(

@@ -1,10 +1,12 @@
-"""Estimates that are not of one sample: a computed number, a yes or no for claims, the mean over seeds."""
+"""Estimates that are not of one sample: a computed number, a yes or no for claims, the mean over seeds, a share."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from icalgebra.statistics import Estimate
+import numpy as np
+
+from icalgebra.statistics import Estimate, auc_ratio, proportion
 
 
 def point_estimate(value: float, n: int) -> Estimate:
@@ -26,3 +28,13 @@ def across_seeds(estimates: Sequence[Estimate]) -> Estimate:
         max(e.high for e in estimates),
         sum(e.n for e in estimates),
     )
+
+
+def share(effect: np.ndarray, total: np.ndarray) -> Estimate:
+    """The mean effect as a share of the mean total effect; pairs are resampled for the interval.
+
+    Of a total that is not above zero there is no share: an estimate without observations.
+    """
+    if total.mean() <= 0:
+        return proportion(0, 0)
+    return auc_ratio(effect[:, None], total[:, None])

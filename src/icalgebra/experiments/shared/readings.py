@@ -5,6 +5,7 @@ read(values) -> Reading. Thresholds and comparisons are there and have names.
 
     values.number("aie.copy.first", "")     a value of the result; the section cannot be written without it
     values.optional("copy.slot.answer")     one that models of other worlds or lengths may lack: 'not measured'
+    values.if_there("onset.copy")           one that a result may lack for a reason of its own: None
     values.detail("effects", "copy")        an entry of the result's details
     stated("K1.copy_best")                  the paper's number in a claim
 
@@ -104,6 +105,16 @@ class NotMeasured:
 Shown = Number | NotMeasured
 
 
+def clearly_more(one: Shown, other: Shown) -> bool:
+    """By the intervals; what was not measured is not more."""
+    return isinstance(one, Number) and isinstance(other, Number) and one.low > other.high
+
+
+def widest(estimates: Iterable[Estimate]) -> Number:
+    """The widest of these intervals, to one side."""
+    return Number.exact(max(max(item.high - item.value, item.value - item.low) for item in estimates), "points")
+
+
 @dataclass(frozen=True)
 class Stated:
     """A number from the paper, with its unit."""
@@ -157,6 +168,10 @@ class Values:
             self.absent.append(key)
             return NotMeasured()
         return Number(self.result.values[key], unit)
+
+    def if_there(self, key: str, unit: str = "%") -> Number | None:
+        """One that a result may lack for a reason of its own, such as an event that never happened."""
+        return self.number(key, unit) if key in self else None
 
     def numbers(self, pattern: str, names: Iterable[object], unit: str = "%") -> dict[str, Number]:
         """number() for every name in place of the pattern's {}: numbers("at.{}", (20, 50)) has '20' and '50'."""

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import torch
 
 from icalgebra.data.counterfactuals import Pairs, counterfactual_pairs
 from icalgebra.experiments.shared.loaded_model import LoadedModel
 from icalgebra.interp.subspaces import LEARNING_RATE, Fit, PairRuns, fit, run_pairs, site_name
+from icalgebra.results import Curve
 
 KINDS = ("closure", "cancellation")
 WATCHED = 250  # fresh pairs behind each point of a training curve
@@ -94,3 +96,8 @@ def main_fit(loaded: LoadedModel, setting: Setting, plan: Plan) -> Fit:
         loaded.model, setting.train, last_attention(loaded), (plan.size,), steps=plan.steps, rate=plan.learning_rate,
         seed=plan.seed, watched=setting.test[:WATCHED], every=max(1, plan.steps // POINTS),
     )  # fmt: skip
+
+
+def watched_curve(found: Fit) -> Curve:
+    """Accuracy on the watched pairs through a fit of one size."""
+    return Curve.from_hits(np.stack([seen[:, 0] for seen in found.watched], 1), found.steps)

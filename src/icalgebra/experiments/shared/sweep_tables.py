@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from icalgebra.errors import InputError
+from icalgebra.experiments.shared.emergence import LEARNED, PLATEAU_END
 from icalgebra.experiments.shared.estimates import across_seeds, point_estimate
 from icalgebra.experiments.shared.loaded_model import Runs
-from icalgebra.experiments.shared.sweep_targets import LEARNED, PLATEAU_END
 from icalgebra.language.vocabulary import MECHANISMS
 from icalgebra.statistics import Estimate, mean
 from icalgebra.sweep.table import read_table, run_curves

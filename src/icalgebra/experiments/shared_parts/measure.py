@@ -25,7 +25,6 @@ import torch
 from torch import Tensor
 
 from icalgebra.experiments.shared.estimates import boolean_estimate
-from icalgebra.experiments.shared.halves import CHOOSING, JUDGING
 from icalgebra.experiments.shared.loaded_model import LoadedModel, result_about
 from icalgebra.interp.ablation import ablate_each, other_heads
 from icalgebra.interp.components import Component, all_components
@@ -39,7 +38,7 @@ from icalgebra.interp.query_cache import N_QUERY
 from icalgebra.language.vocabulary import FACT_LENGTH, LEFT
 from icalgebra.model.accuracy import accuracy_estimate, strictly_best
 from icalgebra.results import Result
-from icalgebra.statistics import Estimate, correlation_of_means, difference, mean
+from icalgebra.statistics import CHOOSING, JUDGING, Estimate, correlation_of_means, difference, mean
 
 Values = dict[str, Estimate]
 MECHANISMS = ("identity", "cancel")

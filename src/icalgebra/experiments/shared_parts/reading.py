@@ -29,7 +29,6 @@ class Component:
 class Closure:
     left: str
     equals: str
-    same_head: bool
     correlation: Shown
     alike: bool
     left_best_at_equals: Number
@@ -39,11 +38,8 @@ class Closure:
 @dataclass(frozen=True)
 class Reading:
     n_judged: int
-    n_facts: int
-    plain: dict[str, Number]
     identity: Component
     cancel: Component
-    same_component: bool
     verdict: Literal["shared", "one way", "apart"]
     correlation: Shown
     correlation_copy: Shown
@@ -72,11 +68,8 @@ def read(values: Values) -> Reading:
     both = identity.needed_by_other and cancel.needed_by_other
     return Reading(
         n_judged=values.config["n"] // 2,
-        n_facts=values.config["n_facts"],
-        plain=values.numbers("plain.{}", DISTRIBUTIONS),
         identity=identity,
         cancel=cancel,
-        same_component=bool(values.number("demotion.same_component").value),
         verdict="shared" if both else "one way" if identity.needed_by_other or cancel.needed_by_other else "apart",
         correlation=values.optional("demotion.correlation", ""),
         correlation_copy=values.optional("demotion.correlation.copy", ""),
@@ -103,7 +96,6 @@ def _closure(values: Values) -> Closure:
     return Closure(
         left=best["left"],
         equals=best["equals"],
-        same_head=best["left"] == best["equals"],
         correlation=correlation,
         alike=isinstance(correlation, Number) and correlation.value >= ALIKE,
         left_best_at_equals=values.number("closure.equals.best_at_left", ""),

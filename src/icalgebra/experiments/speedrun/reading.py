@@ -32,7 +32,6 @@ class Run:
 
 @dataclass(frozen=True)
 class Reading:
-    model: str
     n_layers: int
     n_heads: int
     d_model: int
@@ -65,7 +64,6 @@ def read(values: Values) -> Reading:
     shape = {name: training[name] for name in SHAPE}
     same_work = tuple(shape.values()) == RELEASED_SHAPE
     return Reading(
-        model=values.result.model,
         **shape,
         device=values.detail("device"),
         milliseconds_per_step=values.number("milliseconds_a_step", "ms"),

@@ -31,7 +31,7 @@ from icalgebra.errors import InputError
 from icalgebra.experiments.shared.estimates import across_seeds
 from icalgebra.experiments.shared.families import FAMILIES, family_world
 from icalgebra.experiments.shared.loaded_model import LoadedModel, result_about
-from icalgebra.experiments.shared.subspace_fits import KINDS, POINTS, with_other_targets
+from icalgebra.experiments.shared.subspace_fits import KINDS, POINTS, watched_curve, with_other_targets
 from icalgebra.experiments.subspace_generalisation.widened import widened
 from icalgebra.interp.natural_pairs import natural_pairs
 from icalgebra.interp.subspaces import (
@@ -156,13 +156,13 @@ def _fitted(
         found.append(Fitted(kind, _basis(fits), train, test, fresh))
         reached.append(accuracy_estimate(_hits(model, test, found[-1].basis)))
         if index == 0:
-            curves[f"{kind}.ours"] = _curve(fits)
+            curves[f"{kind}.ours"] = watched_curve(fits)
     first = found[0]
     rate = _fit(
         model, first.train, sizes, seed, rate=PUBLISHED_RATE, watched=first.test[:WATCHED],
         every=max(1, sizes.steps // POINTS),
     )  # fmt: skip
-    curves[f"{kind}.published"] = _curve(rate)
+    curves[f"{kind}.published"] = watched_curve(rate)
     output = _site(model, "attention")
     at_output = _basis(_fit(model, first.train, sizes, seed, site=output))
     values |= {
@@ -172,10 +172,6 @@ def _fitted(
         f"{kind}.attention": accuracy_estimate(hits(model, first.test, output, at_output)[:, 0]),
     }
     return first
-
-
-def _curve(found: Fit) -> Curve:
-    return Curve.from_hits(np.stack([seen[:, 0] for seen in found.watched], 1), found.steps)
 
 
 def _hits(model: Transformer, runs: PairRuns, basis: Tensor, within: Tensor | None = None) -> np.ndarray:
@@ -312,4 +308,4 @@ def _widths(loaded: LoadedModel, sizes: Sizes, seed: int, values: Values, curves
             for name, rate in (("ours", LEARNING_RATE), ("published", PUBLISHED_RATE)):
                 found = _fit(model, train, sizes, seed, rate=rate, watched=test, every=max(1, sizes.steps // POINTS))
                 key = f"width.{model.config.d_model}.{kind}.{name}"
-                values[key], curves[key] = accuracy_estimate(found.watched[-1][:, 0]), _curve(found)
+                values[key], curves[key] = accuracy_estimate(found.watched[-1][:, 0]), watched_curve(found)

@@ -8,8 +8,6 @@ from icalgebra.experiments.shared.readings import Number, Shown, Stated, Values
 
 HOLDS = 0.9  # interchange accuracy above which a subspace is said to hold in other sequences
 HALF = 0.5  # of the accuracy
-CONVERGED = 0.01  # change of accuracy over the last quarter of the steps below which a fit is said to have converged
-LAST_QUARTER = 0.75
 CHANCE = 0.15  # accuracy that a control may reach without being worth a remark: one in 16 variables is .06
 
 TESTS = {
@@ -34,28 +32,16 @@ class Set:
     accuracy: Number
     attention: Number
     published_rate: Number
-    converged: bool
     random: Number
     shuffled: Number
     untrained: Number
     untrained_works: bool  # above chance: part of the accuracy needs no training
     active: Number
     dormant: Number
-    dormant_share: Number
     rests_on_dormant: bool  # without directions that hardly vary the exchange mostly fails
     tests: dict[str, Shown]
     old_variables: Shown
-    refitted: Shown
     short: dict[str, Number]  # tests in which it is clearly below HOLDS
-
-
-@dataclass(frozen=True)
-class Width:
-    d_model: int
-    closure: Number
-    cancellation: Number
-    closure_published: Number
-    cancellation_published: Number
 
 
 @dataclass(frozen=True)
@@ -65,7 +51,6 @@ class Reading:
     n_facts: int
     steps: int
     n_seeds: int
-    several_seeds: bool
     rate: str
     published_rate: str
     natural_facts: int
@@ -75,8 +60,6 @@ class Reading:
     closure_alone: Number
     cancellation_alone: Number
     both_hold: bool
-    n_wide: int
-    widths: list[Width]
     left_out: bool
     tests: dict[str, str]  # in words
     holds_at: Stated
@@ -108,7 +91,6 @@ def read(values: Values) -> Reading:
         n_facts=config["n_facts"],
         steps=config["steps"],
         n_seeds=config["n_seeds"],
-        several_seeds=config["n_seeds"] > 1,
         rate=f"{config['learning_rate']:g}",
         published_rate=f"{config['published_rate']:g}",
         natural_facts=config["natural_facts"],
@@ -118,8 +100,6 @@ def read(values: Values) -> Reading:
         closure_alone=values.number("both.closure_alone"),
         cancellation_alone=values.number("both.cancellation_alone"),
         both_hold=both.value >= HOLDS,
-        n_wide=config["n_wide"],
-        widths=_widths(values),
         left_out=bool(values.detail("left_out")),
         tests=TESTS,
         holds_at=Stated(100 * HOLDS, "%"),
@@ -131,39 +111,20 @@ def _set(values: Values, name: str) -> Set:
         return values.number(f"{name}.{key}")
 
     tests = {test: values.optional(f"{name}.{key}") for test, key in KEYS.items()}
-    curve, untrained, active = values.curve(f"{name}.ours"), number("untrained"), number("active")
-    late = [y for x, y in zip(curve.x, curve.y) if x >= LAST_QUARTER * curve.x[-1]]
+    untrained, active = number("untrained"), number("active")
     return Set(
         name=name,
         accuracy=number("accuracy"),
         attention=number("attention"),
         published_rate=number("published_rate"),
-        converged=max(late) - min(late) <= CONVERGED,
         random=number("random"),
         shuffled=number("shuffled"),
         untrained=untrained,
         untrained_works=untrained.low > CHANCE,
         active=active,
         dormant=number("dormant"),
-        dormant_share=number("dormant_share"),
         rests_on_dormant=active.value < HALF * number("accuracy").value,
         tests=tests,
         old_variables=values.optional(f"{name}.old_variables"),
-        refitted=values.optional(f"{name}.natural.refitted"),
         short={test: found for test, found in tests.items() if isinstance(found, Number) and found.high < HOLDS},
     )
-
-
-def _widths(values: Values) -> list[Width]:
-    names = sorted({int(key.split(".")[1]) for key in values.result.values if key.startswith("width.")})
-    return [
-        Width(
-            width,
-            *(
-                values.number(f"width.{width}.{kind}.{rate}")
-                for rate in ("ours", "published")
-                for kind in ("closure", "cancellation")
-            ),
-        )
-        for width in names
-    ]

@@ -43,9 +43,7 @@ def sweep(*results: Result) -> Figure:
                 panel.axis("off")
                 continue
             sizes = [str(k) for k in result.config["sizes"]]
-            number_map(
-                panel, list(table.values()), list(table), sizes, SHADES[kind], 1.0, factor=100, digits=0, size=6.5
-            )
+            number_map(panel, list(table.values()), list(table), sizes, SHADES[kind], 1.0, size=6.5)
             panel.tick_params(labelsize=7)
             titled(panel, TITLES[component])
             panel.title.set_fontsize(8.5)
@@ -107,7 +105,7 @@ def sides(*results: Result) -> Figure:
     kinds = ("both", "left", "right")
     for panel, result in zip(panels[0], results):
         table = [[result.values[f"sides.{fitted}_on_{tested}"].value for tested in kinds] for fitted in kinds]
-        number_map(panel, table, [f"fitted on {side}" for side in kinds], kinds, "Reds", 1.0, factor=100, digits=0)
+        number_map(panel, table, [f"fitted on {side}" for side in kinds], kinds, "Reds", 1.0)
         panel.set_xlabel("tested on cancellations by")
         titled(panel, named(results, result, "row (left), column (right), both"))
     return figure

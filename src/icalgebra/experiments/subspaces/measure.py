@@ -28,12 +28,12 @@ from icalgebra.experiments.shared.subspace_fits import (
     last_attention,
     main_fit,
     prepare,
+    watched_curve,
     with_other_targets,
 )
 from icalgebra.interp.lens import head_results
 from icalgebra.interp.subspaces import (
     COMPONENTS,
-    Fit,
     PairRuns,
     fit,
     hits,
@@ -46,7 +46,7 @@ from icalgebra.interp.subspaces import (
 )
 from icalgebra.model.accuracy import accuracy_estimate
 from icalgebra.model.predict import top_variable
-from icalgebra.results import Curve, Result
+from icalgebra.results import Result
 from icalgebra.statistics import Estimate, mean
 
 Values = dict[str, Estimate]
@@ -80,15 +80,11 @@ def run(tier: str, seed: int, loaded: LoadedModel, **settings: Any) -> Result:
         loaded, "subspaces", tier, seed,
         config=asdict(plan),
         values=values | swept["closure"].values | swept["cancellation"].values,
-        curves={f"{kind}.{flag_name(identity)}": _curve(found) for (kind, identity), found in fits.items()},
+        curves={f"{kind}.{flag_name(identity)}": watched_curve(found) for (kind, identity), found in fits.items()},
         details={"sweep": {kind: found.table for kind, found in swept.items()},
                  "best_size": {kind: found.best_size for kind, found in swept.items()},
                  "heads": heads, "d_model": loaded.model.config.d_model},
     )  # fmt: skip
-
-
-def _curve(found: Fit) -> Curve:
-    return Curve.from_hits(np.stack([seen[:, 0] for seen in found.watched], 1), found.steps)
 
 
 def _hits(loaded: LoadedModel, runs: PairRuns, basis: Tensor) -> np.ndarray:

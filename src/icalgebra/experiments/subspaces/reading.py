@@ -25,7 +25,6 @@ WORKS = 0.5  # interchange accuracy below which a subspace mostly fails
 OTHERS_WORK = 0.1  # interchange accuracy on the other set's pairs, below which a subspace does not do its work
 CROSSES = ("closure_for_cancellation", "cancellation_for_closure")
 NEARLY = 0.9  # of the last layer's accuracy
-RELATED = 3  # two subspaces are related if they overlap this many times as much as random ones
 CLEARLY_MORE = 0.05  # by how much identity cases must be more frequent among failures than among all pairs, and by how
 # much the residual stream must do better than the attention output to say that earlier layers hold part of a set
 CLEARLY_WORSE = 0.05  # accuracy that a fit with identity facts must lose on the other pairs to be called worse there
@@ -51,7 +50,6 @@ class SetSubspace:
     with_identity: Number
     by_seed: tuple[Number, ...]
     train: Number  # this and the rest: the first seed
-    better_on_train: bool  # than on fresh pairs
     random: Number
     principal: Number
     shuffled: Number
@@ -100,16 +98,12 @@ class InputOfLast:
     """The best size at the input of the last attention; a model of one layer has none."""
 
     closure: Number
-    closure_size: int
     cancellation: Number
-    cancellation_size: int
-    published: Stated
 
 
 @dataclass(frozen=True)
 class Reading:
     size: int
-    d_model: int
     n_pairs: int
     n_facts: int
     steps: int
@@ -118,7 +112,6 @@ class Reading:
     rate: str
     published_rate: str
     n_seeds: int
-    several_seeds: bool
     source_right: Number
     base_right: Number
     closure: SetSubspace
@@ -140,14 +133,11 @@ class Reading:
     published_cross: str
     overlap: Number
     overlap_random: Number
-    related: bool
-    sides: dict[str, Number]
     failures: Failures
     n_sweep: int
     steps_sweep: int
     last_sites_only: bool
     input_of_last: InputOfLast | None
-    heads_in_common: bool
 
     @property
     def kinds(self) -> tuple[SetSubspace, SetSubspace]:
@@ -158,10 +148,8 @@ def read(values: Values) -> Reading:
     config = values.config
     closure, cancellation = _subspace(values, "closure"), _subspace(values, "cancellation")
     fits = [kind.name for kind in (closure, cancellation) if kind.needs_fit]
-    overlap, chance = values.number("overlap"), values.number("overlap.random")
     return Reading(
         size=config["size"],
-        d_model=values.detail("d_model"),
         n_pairs=config["n"],
         n_facts=config["n_facts"],
         steps=config["steps"],
@@ -170,7 +158,6 @@ def read(values: Values) -> Reading:
         rate=f"{config.get('learning_rate', PUBLISHED_RATE):g}",
         published_rate=f"{PUBLISHED_RATE:g}",
         n_seeds=config["n_seeds"],
-        several_seeds=config["n_seeds"] > 1,
         source_right=values.number("closure.no_identity.source_right"),
         base_right=values.number("closure.no_identity.base_right"),
         closure=closure,
@@ -190,16 +177,13 @@ def read(values: Values) -> Reading:
         published_closure_identity=stated("L2.with_identity"),
         published_cancellation_identity=stated("L3.with_identity"),
         published_cross=published_text(claim("L3.other_place_c")),
-        overlap=overlap,
-        overlap_random=chance,
-        related=overlap.value > RELATED * chance.value,
-        sides=values.numbers("sides.{}", ("left_on_right", "right_on_left", "both_on_left", "both_on_right")),
+        overlap=values.number("overlap"),
+        overlap_random=values.number("overlap.random"),
         failures=_failures(values, cancellation),
         n_sweep=config["n_sweep"],
         steps_sweep=config["steps_sweep"],
         last_sites_only=config["sites"] == "last",
         input_of_last=_input_of_last(values),
-        heads_in_common=bool(values.detail("heads", "both")),
     )
 
 
@@ -207,7 +191,7 @@ def _subspace(values: Values, name: str) -> SetSubspace:
     def number(key: str) -> Number:
         return values.number(f"{name}.no_identity{key}")
 
-    accuracy, train = number(""), number(".train")
+    accuracy = number("")
     random, principal, shuffled = number(".random"), number(".principal"), number(".shuffled")
     by_seed = tuple(number(f".seed.{i}") for i in range(values.config["n_seeds"]))
     layers = _layers(values, name)
@@ -217,8 +201,7 @@ def _subspace(values: Values, name: str) -> SetSubspace:
         accuracy=accuracy,
         with_identity=values.number(f"{name}.identity"),
         by_seed=by_seed,
-        train=train,
-        better_on_train=train.low > by_seed[0].high,
+        train=number(".train"),
         random=random,
         principal=principal,
         shuffled=shuffled,
@@ -279,5 +262,4 @@ def _input_of_last(values: Values) -> InputOfLast | None:
     closure, cancellation = (values.optional(f"{name}.input_of_last") for name in ("closure", "cancellation"))
     if not isinstance(closure, Number) or not isinstance(cancellation, Number):
         return None
-    sizes = values.detail("best_size")
-    return InputOfLast(closure, sizes["closure"], cancellation, sizes["cancellation"], stated("L2.input_of_last"))
+    return InputOfLast(closure, cancellation)

@@ -10,7 +10,6 @@ from icalgebra.experiments.shared import released
 from icalgebra.experiments.shared.readings import Number, Stated, Values, published_text
 from icalgebra.language.world import is_papers_world
 from icalgebra.results import Curve
-from icalgebra.statistics import Estimate
 
 LOW, HIGH = 0.10, 0.95  # the ends of the published rise of hold-out accuracy
 PLATEAU = 0.20  # models of ours rise from here: the plateau, where they guess among the group's variables, lies below
@@ -35,10 +34,7 @@ class Rise:
     plateau: Stated
     share: Number  # of the steps up to HIGH that the rise from PLATEAU took
     published_share: Number
-    published_start: Stated
-    published_end: Stated
     less_abrupt: bool  # than the published one, in proportion
-    ended_before_published_start: bool  # the whole training took fewer steps than the published plateau
 
 
 @dataclass(frozen=True)
@@ -106,23 +102,16 @@ def _rise(values: Values) -> Rise | None:
         plateau=Stated(100 * PLATEAU, "%"),
         share=share,
         published_share=Number.exact(theirs.share),
-        published_start=Stated(theirs.start),
-        published_end=Stated(theirs.end),
         less_abrupt=share.value > theirs.share,
-        ended_before_published_start=values.detail("steps")[-1] < theirs.start,
     )
 
 
 def _reserved(curves: dict[str, Curve], final: Number) -> ReservedVariable | None:
     if not {"holdout_unshuffled", "holdout_reserved_identity"} <= set(curves):
         return None
-    as_identity = _last(curves["holdout_reserved_identity"])
+    as_identity = Number(curves["holdout_reserved_identity"].estimates[-1])
     return ReservedVariable(
-        unshuffled=_last(curves["holdout_unshuffled"]),
+        unshuffled=Number(curves["holdout_unshuffled"].estimates[-1]),
         as_identity=as_identity,
         learned=as_identity.high < final.low,
     )
-
-
-def _last(curve: Curve) -> Number:
-    return Number(Estimate(curve.y[-1], curve.low[-1], curve.high[-1], curve.n[-1]))

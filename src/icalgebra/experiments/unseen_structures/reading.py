@@ -7,7 +7,7 @@ from itertools import takewhile
 
 from icalgebra.algebra.structures import structure
 from icalgebra.claims import published
-from icalgebra.experiments.shared.readings import Number, Shown, Values
+from icalgebra.experiments.shared.readings import Number, Shown, Values, clearly_more
 
 ORDER = 8  # of the random tables, and of the three groups in the paper
 MANY, FEW = 200, 50  # facts at which held-out structures, and queries that cancellation decides, are quoted
@@ -22,7 +22,6 @@ NAMES = {"C4xC2": "C4×C2", "Q8": "Q8", "C2xC2xC2": "C2×C2×C2"}  # of order 8,
 class HeldOut:
     """A structure's held-out queries."""
 
-    name: str
     model: Shown
     mechanisms: Shown  # one of the five leaves the answer, and nothing else
 
@@ -56,7 +55,6 @@ class Harder:
 
 @dataclass(frozen=True)
 class Reading:
-    model: str
     order: int
     many_facts: int
     few_facts: int
@@ -89,7 +87,6 @@ def read(values: Values) -> Reading:
     larger, largest = large_groups(values)
     semigroup = _held_out(values, "semigroup")
     return Reading(
-        model=values.result.model,
         order=ORDER,
         many_facts=MANY,
         few_facts=FEW,
@@ -126,12 +123,11 @@ def published_difference() -> float:
 
 def _guesses(item: HeldOut) -> bool:
     above_chance = isinstance(item.model, Number) and item.model.low > 1 / ORDER
-    return _clearly_less(item.model, item.mechanisms) and not above_chance
+    return clearly_more(item.mechanisms, item.model) and not above_chance
 
 
 def _held_out(values: Values, name: str) -> HeldOut:
     return HeldOut(
-        name=name,
         model=values.optional(f"holdout.{name}.k{MANY}"),
         mechanisms=values.optional(f"solvers.holdout.{name}.k{MANY}"),
     )
@@ -158,7 +154,7 @@ def _of_orders(values: Values, orders: dict[str, int]) -> LargeGroups | None:
 
 def _falls(values: Values, largest: LargeGroups | None) -> bool:
     trained = [values.optional(f"holdout.{name}.k{MANY}") for name in TRAINED]
-    return largest is not None and all(_clearly_less(largest.highest, item) for item in trained)
+    return largest is not None and all(clearly_more(item, largest.highest) for item in trained)
 
 
 def _near_trained(values: Values) -> bool:
@@ -190,15 +186,10 @@ def _harder(values: Values) -> Harder:
         for reading in ("cancel", "cancel_pure")
     )
     measured = [k for k in natural if natural[k] and pure[k]]
-    harder = list(takewhile(lambda k: _clearly_less(natural[k], pure[k]), measured))
+    harder = list(takewhile(lambda k: clearly_more(pure[k], natural[k]), measured))
     everywhere = bool(harder) and harder == measured
     return Harder(
         everywhere=everywhere,
         only_up_to=harder[-1] if harder and not everywhere else None,
-        easier_at=[k for k in measured if _clearly_less(pure[k], natural[k])],
+        easier_at=[k for k in measured if clearly_more(natural[k], pure[k])],
     )
-
-
-def _clearly_less(one: Shown, other: Shown) -> bool:
-    """Not measured is not less."""
-    return isinstance(one, Number) and isinstance(other, Number) and one.high < other.low

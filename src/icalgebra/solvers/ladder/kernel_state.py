@@ -13,7 +13,7 @@ import numpy as np
 
 from icalgebra.compilation import njit
 from icalgebra.language.world import World
-from icalgebra.solvers.kernels import bit, lowest
+from icalgebra.solvers.kernels import bit, lowest, popcount
 from icalgebra.solvers.ladder.deductions import ASSOCIATIVE
 from icalgebra.solvers.ladder.membership import order_lists
 
@@ -59,15 +59,6 @@ def fits(sizes, room):
     for i in range(len(sizes)):
         room[chosen[i]] += sizes[i]
     return True
-
-
-@njit(cache=True)
-def popcount(bits):
-    n = 0
-    while bits:
-        bits &= bits - np.uint64(1)
-        n += 1
-    return n
 
 
 @njit(cache=True)
