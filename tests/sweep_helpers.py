@@ -54,7 +54,7 @@ def under_way(out: Path) -> list[Path]:
     return [run for run in begun if not (run / "done.json").exists()]
 
 
-def wait_for(condition: Callable[[], Any], seconds: float = 60.0) -> Any:
+def wait_for(condition: Callable[[], Any], seconds: float = 180.0) -> Any:
     deadline = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < deadline, "it never happened"

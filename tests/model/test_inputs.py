@@ -90,7 +90,12 @@ def test_run_with_cache_as_in_transformer_lens(model, expected):
     assert cache["pattern", 1] is cache["blocks.1.attn.hook_pattern"]
     assert cache["post", 0] is cache["blocks.0.mlp.hook_post"]
     assert cache["resid_post", 1] is cache["blocks.1.hook_resid_post"]
+    assert cache["resid_post", -1] is cache["blocks.1.hook_resid_post"]
+    assert cache["scale", 0, "ln2"] is cache["blocks.0.ln2.hook_scale"]
     assert cache["embed"] is cache["hook_embed"]
+    for wrong in (("resid_post", 2), ("resid_post", -3), ("scale", 0), ("pattern", "0"), ("pattern",)):
+        with pytest.raises(KeyError):
+            cache[wrong]
     torch.testing.assert_close(cache["pattern", 0].sum(-1), torch.ones(3, 2, 19))
     torch.testing.assert_close(model.read_out(cache["resid_post", 1]), logits)
     assert not any(point._forward_hooks for point in model.hook_points().values())

@@ -47,11 +47,10 @@ def test_ctrl_c_ends_a_long_query_at_once() -> None:
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     _, told = process.communicate(timeout=60)
-    assert (process.returncode, told) in [
-        (130, "icalgebra: interrupted\n"),
-        (2, told),  # a fast machine has spent the budget before
-    ]
-    assert told.count("\n") == 1
+    if "steps" in told:  # the budget was spent before, and the signal came while the process ended, or later
+        assert told.startswith("icalgebra: ")
+    else:
+        assert (process.returncode, told) == (130, "icalgebra: interrupted\n")
 
 
 def _processor_seconds(pid: int) -> float:

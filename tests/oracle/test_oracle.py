@@ -362,6 +362,15 @@ def test_command_prints_posterior_and_reason(capsys: pytest.CaptureFixture) -> N
     assert "forced by ,gn=n" in printed
 
 
+def test_command_takes_a_query_for_what_its_context_says(capsys: pytest.CaptureFixture) -> None:
+    """Where the reverse occurs nothing was held out, so `oracle` and `ask` agree."""
+    assert exit_code("oracle", ",ab=c,ba=", "--json") == 0
+    own = json.loads(capsys.readouterr().out)
+    assert (own["query"], own["kind"]) == ("train", "guess")
+    assert exit_code("ask", ",ab=c,ba=", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["oracle"]["kind"] == "guess"
+
+
 def test_command_reads_standard_input_and_writes_json(capsys: pytest.CaptureFixture, monkeypatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(",bc=d,bd=\n\n,ab=b,cd=\n"))
     assert exit_code("oracle", "--json") == 0

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 import tyro
 from rich.table import Table
 
-from icalgebra.cli.common import MaybePath, WorldOptions, console, optional_arg, read_texts
+from icalgebra.cli.common import MaybePath, MaybeQuery, WorldOptions, console, optional_arg, read_texts
 from icalgebra.errors import InputError
 from icalgebra.language.parsing import read_prompt
 from icalgebra.language.world import World
@@ -24,7 +24,7 @@ SHOWN = 3  # likeliest answers listed per predictor
 RESTS_ON = {
     None: "No mechanism has this answer.",
     "any": "Several mechanisms have this answer; taking one away leaves it.",
-    "none": "It rests on none of the mechanisms that have this answer clearly.",
+    "none": "It does not clearly rest on any mechanism that has this answer.",
 }
 END = 24  # last characters of the sequence, shown above the table
 
@@ -39,7 +39,7 @@ class Ask(WorldOptions):
     """A sequence whose last fact lacks its answer: ,ab=c,bc=d,xy="""
     file: MaybePath = None
     """Read sequences from this file, one per line; without SEQUENCE and --file, from standard input."""
-    query: Annotated[Literal["holdout", "train"] | None, optional_arg("holdout|train")] = None
+    query: MaybeQuery = None
     """How the query was drawn, which the oracle needs: held out of the context, or like any other fact. By default:
     train where the query or its reverse occurs in the context, else holdout."""
     why: bool = False

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import IO, Annotated, Any, TypeVar
+from typing import IO, Annotated, Any, Literal, TypeVar
 
 import tyro
 from rich.console import Console
@@ -32,6 +32,7 @@ def optional_arg(metavar: str) -> Any:
 
 MaybeText = Annotated[str | None, optional_arg("TEXT")]
 MaybePath = Annotated[Path | None, optional_arg("PATH")]
+MaybeQuery = Annotated[Literal["holdout", "train"] | None, optional_arg("holdout|train")]
 MaybeInt = Annotated[int | None, optional_arg("INT")]
 ModelName = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[MODEL]")]
 

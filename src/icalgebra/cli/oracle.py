@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 import tyro
 
-from icalgebra.cli.common import MaybePath, WorldOptions, optional_arg, output, progress, read_texts
+from icalgebra.cli.common import MaybePath, MaybeQuery, WorldOptions, optional_arg, output, progress, read_texts
 from icalgebra.errors import InputError
 from icalgebra.language.parsing import read_prompt
 from icalgebra.language.vocabulary import ANSWER
 from icalgebra.language.world import World
-from icalgebra.oracle import classify_queries, explain_entailed, explain_impossible
+from icalgebra.oracle import classify_queries, explain_entailed, explain_impossible, likely_query
 from icalgebra.oracle.arrays import oracle_arrays
 from icalgebra.solvers.ladder import prove, rules_hold
 
@@ -30,8 +30,9 @@ class Oracle(WorldOptions):
     """A sequence whose last fact lacks its answer: ,ab=c,bc=d,xy= (or '-' for standard input)."""
     file: MaybePath = None
     """Read sequences from this file, one per line; without SEQUENCE and --file, from standard input."""
-    query: Literal["holdout", "train"] = "holdout"
-    """holdout: the query and its reverse were held out of the context; train: drawn like any other fact."""
+    query: MaybeQuery = None
+    """How the query was drawn: held out of the context, or like any other fact. By default: train where the query or its
+    reverse occurs in the context, else holdout."""
     proof: bool = False
     """Also a proof of an entailed answer, step by step, where the ladder of deduction has one."""
     json: bool = False
@@ -57,21 +58,23 @@ class Oracle(WorldOptions):
         return read_texts(self.file)
 
     def _answer(self, prompt: np.ndarray, world: World) -> dict[str, Any]:
-        judged = classify_queries(prompt, world, self.query)
+        text = world.vocabulary.decode(prompt)[0]
+        query = self.query or likely_query(text)
+        judged = classify_queries(prompt, world, query)
         kind, letters = str(judged.kinds[0]), world.vocabulary.variables
         answer: dict[str, Any] = {
-            "text": world.vocabulary.decode(prompt)[0],
-            "query": self.query,
+            "text": text,
+            "query": query,
             "kind": kind,
             "posterior": {v: float(p) for v, p in zip(letters, judged.probabilities[0], strict=True) if p > 0},
         }
         why = {"entailed": explain_entailed, "impossible": explain_impossible}.get(kind)
-        explanation = why(prompt, world, self.query) if why else None
+        explanation = why(prompt, world, query) if why else None
         answer |= {kind: asdict(explanation)} if explanation else {}
         wanted = self.proof and kind == "entailed" and rules_hold(world)
         proven = prove(prompt, world) if wanted else None
         if proven is not None:
-            facts = answer["text"][1:].split(",")[:-1]
+            facts = text[1:].split(",")[:-1]
             answer["proof"] = {**proven.to_dict(), "words": proven.words(facts)}
         return answer
 

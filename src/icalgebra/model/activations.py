@@ -22,18 +22,24 @@ NamesFilter = str | Sequence[str] | Callable[[str], bool] | None
 
 
 class Activations(dict[str, Tensor]):
-    """Values by hook name; ("pattern", 2) is short for "blocks.2.attn.hook_pattern"."""
+    """Values by hook name, or by TransformerLens's short names; see `full_name`."""
+
+    n_layers: int
 
     def __missing__(self, name: Any) -> Tensor:
-        if isinstance(name, tuple) and len(name) == 2:
-            part, layer = name
-            for home in ("attn.", "mlp.", ""):
-                full = f"blocks.{layer}.{home}hook_{part}"
-                if full in self:
-                    return self[full]
-        if f"hook_{name}" in self:
-            return self[f"hook_{name}"]
+        full = self.full_name(name) if isinstance(name, tuple) else f"hook_{name}"
+        if full in self:
+            return self[full]
         raise KeyError(str(unknown("activation", str(name), self)))
+
+    def full_name(self, short: tuple[Any, ...]) -> str | None:
+        """("pattern", 2) is "blocks.2.attn.hook_pattern", ("scale", -1, "ln2") the last layer's "ln2.hook_scale"."""
+        if not 2 <= len(short) <= 3 or not isinstance(short[1], int):
+            return None
+        part, layer, *home = short
+        block = f"blocks.{layer + self.n_layers if layer < 0 else layer}"
+        names = [f"{block}.{place}hook_{part}" for place in ([f"{home[0]}."] if home else ["attn.", "mlp.", ""])]
+        return next((name for name in names if name in self), None)
 
 
 def run_with_cache(
@@ -44,6 +50,7 @@ def run_with_cache(
     names_filter: a name, several names, or a function from a name to whether it is kept.
     """
     cache = Activations()
+    cache.n_layers = model.config.n_layers
     with ExitStack() as stack:
         for name, point in chosen_points(model, names_filter).items():
 
