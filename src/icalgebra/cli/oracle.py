@@ -31,8 +31,8 @@ class Oracle(WorldOptions):
     file: MaybePath = None
     """Read sequences from this file, one per line; without SEQUENCE and --file, from standard input."""
     query: MaybeQuery = None
-    """How the query was drawn: held out of the context, or like any other fact. By default: train where the query or its
-    reverse occurs in the context, else holdout."""
+    """How the query was drawn: held out of the context, or like any other fact. By default: train where the query or
+    its reverse occurs in the context, else holdout."""
     proof: bool = False
     """Also a proof of an entailed answer, step by step, where the ladder of deduction has one."""
     json: bool = False

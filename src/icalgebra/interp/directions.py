@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from icalgebra.errors import InputError
 from icalgebra.interp.head_names import as_layer
 from icalgebra.interp.last_token_cache import as_run, resume
 from icalgebra.model.transformer import Transformer

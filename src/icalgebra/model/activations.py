@@ -28,7 +28,7 @@ class Activations(dict[str, Tensor]):
 
     def __missing__(self, name: Any) -> Tensor:
         full = self.full_name(name) if isinstance(name, tuple) else f"hook_{name}"
-        if full in self:
+        if full is not None and full in self:
             return self[full]
         raise KeyError(str(unknown("activation", str(name), self)))
 
