@@ -63,6 +63,7 @@ def test_the_given_model_keeps_its_fused_kernels_and_shares_its_weights(model: T
     traced = to_nnsight(model)
     assert not any(point.is_hooked for point in model.hook_points().values())
     assert traced.embed.weight is model.embed.weight
+    assert torch.equal(to_nnsight("small").embed.weight, icalgebra.load_model("small").embed.weight)
 
 
 def test_every_heads_indirect_effect_is_the_same(model: Transformer) -> None:

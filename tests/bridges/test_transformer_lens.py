@@ -18,7 +18,7 @@ def test_logits_and_every_activation_agree_by_name() -> None:
     pytest.importorskip("transformer_lens")
     assert version("transformer-lens").split(".")[0] == "4"
     model = icalgebra.load_model("small")
-    bridge = to_transformer_lens(model)
+    bridge = to_transformer_lens("small")
     tokens = on_device(model, icalgebra.sample("train", n=1, n_facts=200, seed=3).tokens)
     with torch.inference_mode():
         with cached(model, "*") as ours:

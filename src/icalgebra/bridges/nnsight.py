@@ -12,19 +12,24 @@ second set of modules over the same parameters: the given model keeps its fused 
 from __future__ import annotations
 
 import copy
+from pathlib import Path
 from typing import Any
 
 from icalgebra.errors import InputError
+from icalgebra.model.checkpoints import as_model
 from icalgebra.model.transformer import Transformer
 
 
-def to_nnsight(model: Transformer) -> Any:
-    """The model inside nnsight, sharing its parameters; every hook point is an envoy of the same name."""
+def to_nnsight(model: Transformer | str | Path) -> Any:
+    """The model inside nnsight, sharing its parameters; every hook point is an envoy of the same name.
+
+    model: one in memory, a shipped model's name, a run folder or a file.
+    """
     try:
         from nnsight import NNsight
     except ImportError as error:
         raise InputError("nnsight is not installed: pip install 'icalgebra[nnsight]'") from error
-    return NNsight(watched_copy(model))
+    return NNsight(watched_copy(as_model(model)))
 
 
 def watched_copy(model: Transformer) -> Transformer:

@@ -27,18 +27,22 @@ from icalgebra.bridges.huggingface import (
 )
 from icalgebra.bridges.layouts import STARCODER2
 from icalgebra.errors import InputError, RunError
+from icalgebra.model.checkpoints import as_model
 from icalgebra.model.transformer import Transformer
 
 
-def to_transformer_lens(model: Transformer) -> Any:
-    """A TransformerBridge with a copy of the weights, on the model's device, checked by its logits."""
+def to_transformer_lens(model: Transformer | str | Path) -> Any:
+    """A TransformerBridge with a copy of the weights, on the model's device, checked by its logits.
+
+    model: one in memory, a shipped model's name, a run folder or a file.
+    """
     try:
         from transformer_lens.model_bridge import TransformerBridge
     except ImportError as error:
         raise InputError(
             "TransformerLens 4 or later is not installed: pip install 'icalgebra[transformer-lens]'"
         ) from error
-    transformers = require_transformers()
+    transformers, model = require_transformers(), as_model(model)
     with tempfile.TemporaryDirectory() as folder:
         write_layout(Path(folder), model, STARCODER2, {})
         # Eager attention: fused kernels have no scores and no pattern to hook.

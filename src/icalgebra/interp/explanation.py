@@ -25,7 +25,7 @@ from icalgebra.interp.last_token_cache import LastTokenCache, as_run, cache_last
 from icalgebra.interp.lens import direct_logits, logit_lens, read_logits
 from icalgebra.language.vocabulary import MECHANISMS, Vocabulary
 from icalgebra.language.world import World
-from icalgebra.model.checkpoints import load_model
+from icalgebra.model.checkpoints import as_model
 from icalgebra.model.inputs import one_prompt, trained_world
 from icalgebra.model.transformer import Transformer
 from icalgebra.oracle import Query, classify_queries, explain_entailed, explain_impossible, likely_query, ranked
@@ -106,7 +106,7 @@ def explain(
     world: by default the one that the model was trained in. query: how the query was drawn, "holdout" or "train"; by
     default train where it or its reverse occurs in the context. seed: of the sequences behind mean ablation.
     """
-    model = load_model(model) if isinstance(model, str | Path) else model
+    model = as_model(model)
     world, prompts = trained_world(model, world), one_prompt(model, prompt, "explain takes one prompt at a time")
     text = world.vocabulary.decode(prompts)[0]
     query = query or likely_query(text)

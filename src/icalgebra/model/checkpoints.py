@@ -219,6 +219,11 @@ def load_model(source: str | Path = "small", device: str | torch.device = "cpu")
         raise InputError(f"torch cannot use the device {shortened(device)} here; 'cpu' always works") from error
 
 
+def as_model(model: Transformer | str | Path) -> Transformer:
+    """A model, or what load_model takes."""
+    return load_model(model) if isinstance(model, str | Path) else model
+
+
 def _is_of_run(path: Path) -> Callable[[dict[str, Any]], bool]:
     """Whether a checkpoint's config is that of the run's config.json. Where there is none, any is; a field that only
     one of them has was added between two versions."""
