@@ -23,7 +23,8 @@ The verdicts, with what decides them beside the rule (verdicts.py has the order 
     differs          it lies wholly outside
     undecided        it lies across the rule's edge: the value does not meet the rule or the interval is wider than
                      ± `resolution`; it does not clear `control` (a number, or the key of a value, which `control_is`
-                     names in words); or there are fewer training runs, n, than `sample`
+                     names in words); or n is below `sample`, which counts training runs, or what `sample_is`
+                     names
     not comparable   `not_comparable` says why, where `comparable_if` (values that must reach a level) does not hold, or
                      in any case where there is no such condition; or the claim's `setting` is not the one that fits:
                      claims that share `exclusive` state one published number under settings that exclude each other
@@ -63,7 +64,7 @@ TEXT_OF_ROW = dict.fromkeys(("id", "family", "place", "text"), str)
 # What a row states holds for its claims, unless they state it themselves.
 TYPES_OF_ROW: dict[str, Any] = {
     **dict.fromkeys(("why", "why_above", "changed", "better", "control_is"), str),
-    **dict.fromkeys(("exclusive", "setting", "not_comparable"), str),
+    **dict.fromkeys(("exclusive", "setting", "not_comparable", "sample_is"), str),
     "late": bool, "check": bool, "unfinished": bool, "resolution": NUMBER, "control": (str, *NUMBER), "sample": int,
     "requires": dict, "comparable_if": list,
 }  # fmt: skip
@@ -113,6 +114,7 @@ class Claim:
     control: float | str = ""
     control_is: str = ""
     sample: int = 1
+    sample_is: str = "training runs"
     exclusive: str = ""
     setting: str = ""
     not_comparable: str = ""
@@ -172,7 +174,7 @@ class Claim:
             self.bare_rule
             + (f"; {self.better} counts as stronger" if self.better else "")
             + (f"; clear of {self.control_is}" if self.control_is else "")
-            + (f"; {self.sample} training runs or more" if self.sample > 1 else "")
+            + (f"; {self.sample} {self.sample_is} or more" if self.sample > 1 else "")
         )
 
 

@@ -44,7 +44,7 @@ def decide(claim: Claim, result: Result | None, fitting: dict[str, str] | None =
     if claim.not_comparable and (unmet or not claim.comparable_if):
         return Decision("not comparable", claim.not_comparable)
     if ours.n < claim.sample:
-        return Decision("undecided", f"it rests on {ours.n} training runs; {claim.sample} or more could tell")
+        return Decision("undecided", f"it rests on {ours.n} {claim.sample_is}; {claim.sample} or more could tell")
     found = by_rule(claim, ours)
     if found.verdict in AGREES and not _clear_of_control(claim, ours, result):
         return Decision("undecided", f"it is too close to {claim.control_is}")

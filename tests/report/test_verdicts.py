@@ -13,7 +13,7 @@ from icalgebra.errors import InputError
 from icalgebra.experiments import load_claims
 from icalgebra.report.page import build_report
 from icalgebra.report.store import Judged, Store
-from icalgebra.report.verdicts import JudgedClaim, by_section, count_classes, judge_all
+from icalgebra.report.verdicts import JudgedClaim, by_section, count_classes, elapsed_seconds, judge_all
 from icalgebra.results import Result, read_result, write_result
 from icalgebra.statistics import Estimate
 from icalgebra.verdicts import Decision, decide, fitting_settings
@@ -87,6 +87,11 @@ def test_what_was_not_measured_says_so() -> None:
 @pytest.mark.parametrize("n, verdict", [(99, "undecided"), (100, "reproduced")])
 def test_too_few_cannot_tell(n: int, verdict: str) -> None:
     assert decide(claim("within", 2.0, sample=100), result(50, 50, 50, n)).verdict == verdict
+
+
+def test_what_a_sample_counts_is_named() -> None:
+    found = decide(claim("within", 2.0, sample=400, sample_is="pairs"), result(50, 50, 50, 128))
+    assert found.because == "it rests on 128 pairs; 400 or more could tell"
 
 
 @pytest.mark.parametrize(
@@ -270,18 +275,31 @@ def test_the_box_about_your_run(tmp_path: Path, undrawn: None) -> None:
     shipped = read_result(SHIPPED)
     claims = {item.id: item.value for item in load_claims() if item.experiment == "closure"}
     changed = {claims["L1.uniform"]: Estimate(0.97, 0.95, 0.99, 20), claims["L1.topk"]: Estimate(0.5, 0.45, 0.55, 20)}
-    own = replace(shipped, tier="quick", values={**shipped.values, **changed}, provenance={"seconds": 150.0})
+    own = replace(
+        shipped,
+        tier="quick",
+        values={**shipped.values, **changed},
+        provenance={"seconds": 150.0, "time": "2026-11-19T12:00:00+00:00"},
+    )
     write_result(tmp_path / "fresh", own)
     html = " ".join(build_report(tmp_path, tmp_path / "fresh", ROOT / "results").read_text().split())
     box = html[html.index('id="your-run"') : html.index("</div>", html.index('id="your-run"'))]
     assert "Measured here in 2.5 minutes (quick tier)" in box
-    assert "Of 3 verdicts" in box
-    assert "<b>1 agree</b>, <b>1 are undecided at this size</b> and <b>1 disagree</b>" in box
+    assert "3 verdicts that" in box
+    assert "<b>agree 1</b>, <b>undecided at this size 1</b>, <b>disagree 1</b>" in box
     assert re.findall(r'href="#claim-([^"]+)"', box) == ["L1.topk"]
     marked = re.findall(r'<h2 id="(\w+)">[^<]*<span class="mark">this run</span>', html)
     assert marked == ["closure"]
     assert html.count("<summary>Committed results</summary>") > 10
     assert 'id="your-run"' not in build_report(tmp_path, None, ROOT / "results").read_text()
+
+
+def test_minutes_of_a_run_are_those_of_the_clock() -> None:
+    """Two at the same time, one within another, one later; of one it is not known when."""
+    spans = [("12:10:00", 300.0), ("12:08:00", 240.0), ("12:09:30", 10.0), ("13:00:00", 60.0)]
+    at = [{"time": f"2026-11-19T{end}+00:00", "seconds": seconds} for end, seconds in spans]
+    timed = [replace(read_result(SHIPPED), provenance=found) for found in [*at, {"seconds": 900.0}, {"time": "noon"}]]
+    assert elapsed_seconds(timed) == 360 + 60
 
 
 def test_nothing_from_a_result_becomes_markup(tmp_path: Path, undrawn: None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from itertools import groupby
 
@@ -12,7 +13,7 @@ from icalgebra.claims import VERDICTS, Claim, Verdict
 from icalgebra.experiments import EXPERIMENTS
 from icalgebra.experiments.shared.readings import published_text
 from icalgebra.report.store import COMMITTED, SIGNS, Judged, Store, css_class, preference
-from icalgebra.results import display_name
+from icalgebra.results import Result, display_name
 from icalgebra.verdicts import AGREES
 
 SECONDS_PER_MINUTE = 60
@@ -20,7 +21,7 @@ MEANINGS: dict[Verdict, str] = {
     "reproduced": "within the limit; a narrow interval may cross it",
     "stronger here": "beyond it, on the better side",
     "differs": "outside it",
-    "undecided": "across it, too few runs, or a control does as well",
+    "undecided": "across it, too few to tell, or a control does as well",
     "not comparable": "another quantity or setting, or not yet learned",
     "not measured": "no result holds it",
 }
@@ -241,12 +242,29 @@ def read_your_run(store: Store, judged: list[JudgedClaim]) -> YourRun | None:
             n_verdicts += 1
             same = [item for item in row.verdicts if item.model == here.model and item.origin.startswith(COMMITTED)]
             compared += [Compared(row, here, item) for item in same if item.ours is not None]
-    seconds = sum(float(stored.result.provenance.get("seconds", 0)) for stored in fresh)
     return YourRun(
         experiments=[name for name in EXPERIMENTS if any(s.result.experiment == name for s in fresh)],
         tier=" and ".join(sorted({stored.result.tier for stored in fresh})),
         models=sorted({display_name(stored.result.model) for stored in fresh} - {"data"}),
-        minutes=f"{seconds / SECONDS_PER_MINUTE:.1f}",
+        minutes=f"{elapsed_seconds([stored.result for stored in fresh]) / SECONDS_PER_MINUTE:.1f}",
         n_verdicts=n_verdicts,
         compared=compared,
     )
+
+
+def elapsed_seconds(results: list[Result]) -> float:
+    """How long the clock ran while these were measured: some at the same time, and perhaps in several sittings."""
+    total, until = 0.0, float("-inf")
+    for begin, end in sorted(filter(None, map(_span, results))):
+        total += max(0.0, end - max(begin, until))
+        until = max(until, end)
+    return total
+
+
+def _span(result: Result) -> tuple[float, float] | None:
+    seconds, time = result.provenance.get("seconds"), result.provenance.get("time")
+    try:
+        end = datetime.fromisoformat(time or "").timestamp()
+    except ValueError:  # it does not say when
+        return None
+    return end - (seconds or 0.0), end
