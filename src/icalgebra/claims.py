@@ -23,8 +23,8 @@ The verdicts, with what decides them beside the rule (verdicts.py has the order 
     differs          it lies wholly outside
     undecided        it lies across the rule's edge: the value does not meet the rule or the interval is wider than
                      ± `resolution`; it does not clear `control` (a number, or the key of a value, which `control_is`
-                     names in words); or n is below `sample`, which counts training runs, or what `sample_is`
-                     names
+                     names in words); or n, which counts training runs or what `sample_is` names, is below
+                     `sample`
     not comparable   `not_comparable` says why, where `comparable_if` (values that must reach a level) does not hold, or
                      in any case where there is no such condition; or the claim's `setting` is not the one that fits:
                      claims that share `exclusive` state one published number under settings that exclude each other

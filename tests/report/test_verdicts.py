@@ -285,8 +285,8 @@ def test_the_box_about_your_run(tmp_path: Path, undrawn: None) -> None:
     html = " ".join(build_report(tmp_path, tmp_path / "fresh", ROOT / "results").read_text().split())
     box = html[html.index('id="your-run"') : html.index("</div>", html.index('id="your-run"'))]
     assert "Measured here in 2.5 minutes (quick tier)" in box
-    assert "3 verdicts that" in box
-    assert "<b>agree 1</b>, <b>undecided at this size 1</b>, <b>disagree 1</b>" in box
+    assert "the 3 committed verdicts" in box
+    assert "<b>1 in agreement</b>, <b>1 undecided at this size</b>, <b>1 in disagreement</b>" in box
     assert re.findall(r'href="#claim-([^"]+)"', box) == ["L1.topk"]
     marked = re.findall(r'<h2 id="(\w+)">[^<]*<span class="mark">this run</span>', html)
     assert marked == ["closure"]
