@@ -286,6 +286,15 @@ def not_empty(value: Any) -> str | None:
     return None if value else "must not be empty"
 
 
+def a_number(text: str) -> str | None:
+    """Some results name what they measured by a number, such as p_mix."""
+    try:
+        float(text)
+    except ValueError:
+        return f"must be a number as text, not {shortened(text)}"
+    return None
+
+
 def rectangular(rows: Any) -> str | None:
     return None if len({len(row) for row in rows}) <= 1 else "must have rows of equal length"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, TypedDict
 
 from icalgebra.experiments.shared.record_types import SweepRun, SweepWorld, Training
-from icalgebra.records import Count, not_empty
+from icalgebra.records import Count, a_number, not_empty
 
 
 class Config(TypedDict, total=False):
@@ -15,7 +15,7 @@ class Config(TypedDict, total=False):
 
 
 class Details(TypedDict, total=False):
-    measured: Annotated[list[str], not_empty]
+    measured: Annotated[list[Annotated[str, a_number]], not_empty]
     missing: list[str]
     never_90: list[str]
     devices: list[str]

@@ -12,7 +12,7 @@ class Config(AboutModel, total=False):
     n_proofs: Count
 
 
-class Proved(TypedDict, total=False):
+class Proved(TypedDict):
     """A query that only this rung and those above it decide, with its proof in words."""
 
     rung: str
