@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -102,7 +103,8 @@ def run_apart(given: argparse.Namespace, model: str, name: str) -> None:
         command += ["--device", given.device] if given.device else []
         command += ["--tf32"] if given.tf32 else []
         command += ["--set", *given.set] if given.set else []
-        subprocess.run(command, check=False)
+        threads = max(1, (os.cpu_count() or 1) // (given.workers + 1))  # one share is for the training process
+        subprocess.run(command, check=False, env={"OMP_NUM_THREADS": str(threads), **os.environ})
 
 
 def train_and_ask(given: argparse.Namespace, names: list[str]) -> None:

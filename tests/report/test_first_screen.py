@@ -21,6 +21,7 @@ from icalgebra.report.findings_behaviour import OfModel
 from icalgebra.report.highlights import FINDINGS, MARGIN, WIDTH, Highlight, read_highlights, read_key
 from icalgebra.report.page import build_report, number_figures
 from icalgebra.report.store import Judged
+from icalgebra.report.universality import SOURCES, Cell, Row
 from icalgebra.report.verdicts import JudgedClaim
 from icalgebra.results import display_name, read_result, write_result
 from icalgebra.statistics import Estimate
@@ -190,6 +191,31 @@ def test_a_number_that_the_paper_does_not_state_is_drawn_alone_and_on_the_axis_o
 def test_a_value_of_another_model_than_the_key_names_is_named() -> None:
     picture = highlight("copying", a=judged("K4.share", small=0.9)).picture
     assert picture.count("<tspan>small</tspan>") == picture.count("<tspan>") == 1
+
+
+def seeds_of(claim: str, **verdicts: tuple[Verdict, float]) -> Row:
+    """A row of the table of seeds: one seed per name."""
+    (source,) = (item for item in SOURCES if item.name == "sprint")
+    items = [
+        Judged(CLAIMS[claim], f"sprint-{name}", Estimate(x, x, x, 9), Decision(verdict), "committed, full tier")
+        for name, (verdict, x) in verdicts.items()
+    ]
+    return Row(CLAIMS[claim], (Cell(source, tuple(items)),))
+
+
+def test_every_seed_is_a_tick_and_the_first_claim_on_which_seeds_disagree_is_told() -> None:
+    rows = [judged(claim) for claim in DRAWN]
+    apart = seeds_of("K4.share", seed0=("reproduced", 0.99), seed1=("differs", 0.07), seed2=("undecided", 0.9))
+    alike = seeds_of("K1.copy_best", seed0=("differs", 0.6), seed1=("differs", 0.5))
+    found = {item.name: item for item in read_highlights(rows, None, (), [alike, apart])}
+    seeds = found["copying"].seeds
+    assert seeds is not None
+    assert (seeds.label, seeds.row.spread) == ("one fact differs, copying head", "0.07 to 0.99")
+    assert (seeds.tally.n_show, seeds.tally.n) == (1, 2)  # undecided does not count
+    assert found["copying"].picture.count('class="seed"') == 5
+    assert found["sets"].seeds is None
+    assert 'class="seed"' not in found["sets"].picture
+    assert highlight("copying").seeds is None
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from icalgebra.experiments import EXPERIMENTS, claim, load_claims
 from icalgebra.experiments.shared.readings import written
 from icalgebra.language.world import World
 from icalgebra.report.page import build_report, template_environment
+from icalgebra.report.seeds_figure import MOST, draw, seeds_figure, strips
 from icalgebra.report.store import Judged, Store, Stored
 from icalgebra.report.universality import (
     EXPERIMENTS_INSIDE,
@@ -39,8 +40,9 @@ from icalgebra.report.universality import (
     word,
 )
 from icalgebra.report.verdicts import count_classes, judge_all
-from icalgebra.results import Result, read_result, write_result
+from icalgebra.results import Curve, Result, read_result, write_result
 from icalgebra.statistics import Estimate, fisher_exact, mean_of_runs
+from icalgebra.train import preset
 from icalgebra.verdicts import Decision
 
 RESULTS = ROOT / "results"
@@ -221,7 +223,12 @@ def test_from_result_files_to_the_word(read: Read) -> None:
     assert (published.single.ours, published.single.verdict) == (Estimate(100.0, 100.0, 100.0, 9), "reproduced")
     assert adamw.single is None
     assert (adamw.tally, adamw.n) == (Tally(3, 4), 4)
-    assert adamw.mean == written(mean_of_runs([100.0, 99.9, 20.0, 99.7]), "%")
+    whole = mean_of_runs([100.0, 99.9, 20.0, 99.7])
+    assert whole.high > 100
+    assert adamw.mean == written(replace(whole, high=100.0), "%")  # a share is at most 100 %
+    assert adamw.spread == "20.0 to 100.0\N{NO-BREAK SPACE}%"
+    assert sprint.spread == ""
+    assert top1.spread == adamw.spread  # of all seeds
     assert sprint.mean == "100.0\N{NO-BREAK SPACE}%"  # one run has no interval
     assert fast.single is not None
     assert fast.single.verdict == "differs"
@@ -232,6 +239,39 @@ def test_from_result_files_to_the_word(read: Read) -> None:
     assert {item.word: item.n for item in found.counts} == {
         **dict.fromkeys(WORDS, 0), "differs from seed to seed": 1, "open": found.n_rows - 1,
     }  # fmt: skip
+
+
+def test_what_the_page_says_about_a_set_of_seeds(read: Read) -> None:
+    recipe = preset("sprint").to_dict()
+    runs = [
+        replace(
+            result(f"sprint-seed{i}", 1.0, "dynamics", "order_as_published"),
+            config={"training": recipe},
+            curves={"holdout": Curve([1, 5600], *([0.1, end],) * 3, n=[256, 256])},
+        )
+        for i, end in enumerate((0.99, 0.96, 1.0))
+    ]
+    found = read(runs)
+    assert found is not None
+    (only,) = found.sets
+    assert (only.name, only.n, only.optimiser) == ("sprint", 3, "Muon")
+    assert (only.rate.value, only.steps.value) == (recipe["muon_lr"], recipe["steps"])
+    assert only.holdout == "96.0 to 100.0\N{NO-BREAK SPACE}%"
+    assert found.n_seeds == 3
+
+
+def test_every_seed_has_its_point_in_the_figure(committed: Universality) -> None:
+    (panel,) = draw(strips(committed.rows)).axes
+    drawn = sorted(float(x) for line in panel.lines for x in line.get_xdata() if line.get_linestyle() == "None")
+    expected = []
+    for strip in strips(committed.rows):
+        per = 100 if strip.row.claim.unit == "%" else 1
+        expected += [item.ours.value / per for cell in strip.row.cells for item in cell.judged if item.ours]
+        if not isinstance(strip.row.claim.published, str):
+            expected.append(strip.row.claim.number / per)
+    assert drawn == pytest.approx(sorted(expected))
+    assert max(drawn) < MOST
+    assert seeds_figure([]) is None
 
 
 def test_models_of_other_worlds_and_other_names_do_not_count(read: Read) -> None:
@@ -266,7 +306,8 @@ def test_what_the_answer_to_a_question_says(read: Read) -> None:
 
 
 def words(found: Universality | None, store: Store) -> str:
-    page = SimpleNamespace(universality=found, classes=count_classes(judge_all(store, load_claims())))
+    classes = count_classes(judge_all(store, load_claims()))
+    page = SimpleNamespace(universality=found, classes=classes, seeds_figure=seeds_figure(found.rows) if found else None)
     html = template_environment().get_template("universality.html.jinja").render(page=page)
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
 
@@ -294,7 +335,10 @@ def test_every_cell_holds_the_number_of_its_file(committed: Universality, store:
                 assert " ".join(unescape(re.sub(r"<[^>]+>", " ", shown)).split()) in text
                 n_checked += 1
             if cell.judged and not cell.single and found.claim.rule != "holds":
-                assert cell.mean == written(mean_of_runs(numbers), found.claim.unit)
+                expected = mean_of_runs(numbers)
+                if found.claim.unit == "%":
+                    expected = replace(expected, low=max(expected.low, 0.0), high=min(expected.high, 100.0))
+                assert cell.mean == written(expected, found.claim.unit)
     assert n_checked > 100
 
 
@@ -358,14 +402,20 @@ def test_the_page_says_what_remains_open(read: Read, tmp_path: Path) -> None:
     found = read([replace(one, values={**one.values, "attention.right": Estimate(0.571, 0.571, 0.571, 9)}), other])
     text = words(found, Store(None, tmp_path))
     reason = "no AdamW model counts."
-    assert f"head: differs from seed to seed (Muon 1 of 2); whether the recipe matters is open: {reason}" in text
+    told = "head: differs from seed to seed (Muon 1 of 2); seeds 10.0 to 74.4 %; whether the recipe matters is open"
+    assert f"{told}: {reason}" in text
     assert f"the right-cancellation head: open (Muon 1 of 1); {reason}" in text
     assert "Do skills appear in the published order? Open." in text
 
 
 # --- the rest of the page -------------------------------------------------------------------------------------------
 
-SECTION = re.compile(r'<h2 id="universality">.*?</details>\n|For [^.]* claims about the inside, [^.]*\.', re.DOTALL)
+# The table of seeds, and on the first screen their ticks and what is said of them.
+OF_SEEDS = re.compile(
+    r'<h2 id="universality">.*?</details>\n|<path d="[^"]*" class="seed"/>| Seeds: [^<]*? in \d+ of \d+\.|; seeds differ(?=</a>)'
+    r'| · <span class="seed">.*?(?=</p>)|(?:For all|Of) \d+ claims about .*?(?=Intervals)',
+    re.DOTALL,
+)
 
 
 def test_seeds_change_nothing_else_on_the_page(tmp_path: Path, undrawn: None) -> None:
@@ -378,8 +428,8 @@ def test_seeds_change_nothing_else_on_the_page(tmp_path: Path, undrawn: None) ->
                 write_result(tmp_path / "results", replace(read_result(path), model=model, model_hash=model))
     after = build_report(tmp_path / "after", None, tmp_path / "results").read_text()
     assert "adamw256" in after
-    assert SECTION.search(before)
-    assert SECTION.sub("", after) == SECTION.sub("", before)
+    assert OF_SEEDS.search(before)
+    assert OF_SEEDS.sub("", after) == OF_SEEDS.sub("", before)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from icalgebra.report.evidence import named
 from icalgebra.report.findings_behaviour import OfModel
 from icalgebra.report.findings_mechanisms import Identity, IdentityDirection
 from icalgebra.report.store import PREFERRED, Judged
+from icalgebra.report.universality import Row, Tally, tally
 from icalgebra.report.verdicts import JudgedClaim
 from icalgebra.verdicts import AGREES
 
@@ -161,6 +162,18 @@ def _most(numbers: list[Number]) -> float:
 
 
 @dataclass(frozen=True)
+class Seeds:
+    """Runs that differ in their seeds, or in optimiser and seed, where they disagree about a claim."""
+
+    label: str
+    row: Row
+
+    @property
+    def tally(self) -> Tally:
+        return tally(self.row.seeds)
+
+
+@dataclass(frozen=True)
 class Highlight:
     name: str
     section: str
@@ -172,6 +185,7 @@ class Highlight:
     difference: Difference | None
     natural: Number | None  # of the model whose accuracy differs: the higher accuracy among natural facts
     steering: Steering | None
+    seeds: Seeds | None  # for the first claim about which they disagree
     falls_from: int | None  # number of facts from which on association lies below the published accuracy
 
     @property
@@ -209,13 +223,17 @@ class Highlight:
 
 
 def read_highlights(
-    judged: list[JudgedClaim], identity: Identity | None, natural: Sequence[OfModel] = ()
+    judged: list[JudgedClaim],
+    identity: Identity | None,
+    natural: Sequence[OfModel] = (),
+    universality: Sequence[Row] = (),
 ) -> list[Highlight]:
     """Those of which every claim was measured. identity: how far models are steered that are not as published; natural:
-    their accuracy where association decides among natural facts."""
+    their accuracy where association decides among natural facts; universality: what seeds say of claims."""
     rows = {row.claim.id: row for row in judged if row.deciding.ours is not None}
+    by_claim = {row.claim.id: row for row in universality}
     found = [
-        _highlight(name, section, [(item, rows[item.claim]) for item in items], identity)
+        _highlight(name, section, [(item, rows[item.claim]) for item in items], identity, by_claim)
         for name, (section, items) in FINDINGS.items()
         if all(item.claim in rows for item in items)
     ]
@@ -258,7 +276,13 @@ def read_key(highlights: list[Highlight]) -> list[Key]:
     return [Key(sign, listed(found)) for sign, found in by_sign.items() if found]
 
 
-def _highlight(name: str, section: str, items: list[tuple[Drawn, JudgedClaim]], identity: Identity | None) -> Highlight:
+def _highlight(
+    name: str,
+    section: str,
+    items: list[tuple[Drawn, JudgedClaim]],
+    identity: Identity | None,
+    universality: dict[str, Row],
+) -> Highlight:
     parts = sorted({item.part for item, _ in items})
     says = [_says([row for item, row in items if item.part == part]) for part in parts]
     rows, difference = [row for _, row in items], _difference(items) if name in DETAILED else None
@@ -269,15 +293,24 @@ def _highlight(name: str, section: str, items: list[tuple[Drawn, JudgedClaim]], 
         name,
         section,
         [steering.says] if steering and says == ["no"] else says,
-        _picture(name, items),
+        _picture(name, items, universality),
         _why(rows),
         rows[0],
         [item.shown_model for row in rows for item in _measured(row)[1:]],
         difference,
         None,
         steering,
+        _seeds(items, universality),
         None,
     )
+
+
+def _seeds(items: list[tuple[Drawn, JudgedClaim]], universality: dict[str, Row]) -> Seeds | None:
+    """The first part of the title comes first."""
+    found = [(item, universality[item.claim]) for item, _ in items if item.claim in universality]
+    differ = [(item, row) for item, row in found if row.word == "differs from seed to seed"]
+    item, row = min(differ, key=lambda pair: pair[0].part, default=(None, None))
+    return Seeds(item.label, row) if item and row else None
 
 
 def _steering(first: JudgedClaim, identity: Identity | None) -> Steering | None:
@@ -303,9 +336,10 @@ def _says(rows: list[JudgedClaim]) -> Says:
     return "yes" if all(agree) else "in part" if any(agree) else "no"
 
 
-def _picture(name: str, items: list[tuple[Drawn, JudgedClaim]]) -> Markup:
+def _picture(name: str, items: list[tuple[Drawn, JudgedClaim]], universality: dict[str, Row]) -> Markup:
     whole = max(_whole(row) for _, row in items)
-    drawn = [_row(i * ROW, item, row, whole) for i, (item, row) in enumerate(items)]
+    seeds = {name: [item.ours.value for item in row.seeds if item.ours] for name, row in universality.items()}
+    drawn = [_row(i * ROW, item, row, seeds.get(item.claim, []), whole) for i, (item, row) in enumerate(items)]
     told = [f"{item.label}: {_published(item, row)}here {_told(row)}" for item, row in items]
     head = Markup('<svg role="img" aria-label="{}" viewBox="0 0 {} {}" class="small-picture">')
     return (
@@ -344,8 +378,9 @@ def _number(item: Judged) -> str:
     return f"{item.ours.value:.1f}\N{NO-BREAK SPACE}%" if item.claim.unit == "%" else f"{item.ours.value:.2f}"
 
 
-def _row(top: float, item: Drawn, row: JudgedClaim, whole: float) -> Markup:
-    """A line from 0 to the end of the picture with the published number, our interval, and other models' values."""
+def _row(top: float, item: Drawn, row: JudgedClaim, seeds: list[float], whole: float) -> Markup:
+    """A line from 0 to the end of the picture with the published number, our interval, and other models' values; each
+    run of a set of seeds is a tick below it."""
     y = top + TRACK
     left = Markup('<text x="0" y="{}">{}</text>').format(y - 8, item.label)
     right = Markup('<text x="{}" y="{}" text-anchor="end">{}{}{}</text>').format(
@@ -358,6 +393,7 @@ def _row(top: float, item: Drawn, row: JudgedClaim, whole: float) -> Markup:
     marks = [Markup('<line x1="{}" x2="{}" y1="{}" y2="{}" class="track"/>').format(MARGIN, WIDTH - MARGIN, y, y)]
     if whole > _one(row):  # a share of an effect may exceed the whole of it: a tick says where that is
         marks.append(Markup('<path d="M{} {}v8" class="tick"/>').format(f"{_x(_one(row), whole):.1f}", y - 4))
+    marks += [Markup('<path d="M{} {}v6" class="seed"/>').format(f"{_x(value, whole):.1f}", y + 1) for value in seeds]
     marks += [_other(found, y, whole) for found in reversed(_measured(row)[1:])]
     marks.append(_deciding(row.deciding, y, whole))
     if _is_beside(item, row):

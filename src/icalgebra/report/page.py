@@ -41,6 +41,7 @@ from icalgebra.report.findings import Findings, read_findings
 from icalgebra.report.findings_behaviour import read_natural_association
 from icalgebra.report.findings_training import TARGET, steps_in_figure
 from icalgebra.report.highlights import Highlight, Key, read_highlights, read_key
+from icalgebra.report.seeds_figure import seeds_figure
 from icalgebra.report.store import PREFERRED, SHIPPED, THIS_RUN, Store, Stored
 from icalgebra.report.universality import Universality, read_universality
 from icalgebra.report.verdicts import (
@@ -165,6 +166,7 @@ class Page:
     key: list[Key]  # to their pictures
     findings: Findings
     universality: Universality | None
+    seeds_figure: Markup | None
     methods: Methods
     trained: list[TrainedModel]
     missing: list[Experiment]
@@ -257,7 +259,9 @@ def build_report(
     }
     evidence = Evidence(store.for_findings(incomplete))
     findings = read_findings(evidence)
-    highlights = read_highlights(judged, findings.identity, read_natural_association(evidence))
+    universality = read_universality(store, load_claims())
+    rows = universality.rows if universality else ()
+    highlights = read_highlights(judged, findings.identity, read_natural_association(evidence), rows)
     trained = trained_models(evidence)
     shown = [section.experiment for section in sections]
     page = Page(
@@ -272,7 +276,8 @@ def build_report(
         highlights=highlights,
         key=read_key(highlights),
         findings=findings,
-        universality=read_universality(store, load_claims()),
+        universality=universality,
+        seeds_figure=seeds_figure(rows),
         methods=read_methods(evidence),
         trained=trained,
         missing=[item for item in EXPERIMENTS.values() if item.can_run and item not in shown],

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from markupsafe import Markup
@@ -32,7 +32,7 @@ from icalgebra.claims import Claim
 from icalgebra.experiments.shared.readings import Stated, published_text, written
 from icalgebra.report.store import SEED, Judged, Store
 from icalgebra.results import display_name
-from icalgebra.statistics import fisher_exact, mean_of_runs
+from icalgebra.statistics import Estimate, fisher_exact, mean_of_runs
 from icalgebra.verdicts import AGREES
 
 Word = Literal["belongs to the task", "belongs to the recipe", "not seen", "differs from seed to seed", "open"]
@@ -174,12 +174,32 @@ class Cell:
         return any(item.claim.rule != "holds" for item in self.judged)
 
     @property
+    def values(self) -> list[float]:
+        return [item.ours.value for item in self.judged if item.ours]
+
+    @property
     def mean(self) -> Markup:
         """Over runs, with its t-interval; of a yes or no, in how many it is yes."""
-        values = [item.ours.value for item in self.judged if item.ours]
         if not self.averaged:
-            return Markup("yes in {} of {}").format(sum(value == 1 for value in values), len(values))
-        return Markup(written(mean_of_runs(values), self.judged[0].claim.unit))
+            return Markup("yes in {} of {}").format(sum(value == 1 for value in self.values), self.n)
+        found, unit = mean_of_runs(self.values), self.judged[0].claim.unit
+        return Markup(written(_within_bounds(found) if unit == "%" else found, unit))
+
+    @property
+    def spread(self) -> str:
+        """The least and the greatest value, where there are several; nothing for a yes or no."""
+        return spread(self.values, self.judged[0].claim.unit) if self.averaged and self.n > 1 else ""
+
+
+def _within_bounds(found: Estimate) -> Estimate:
+    """A share's t-interval, cut to what a share can be."""
+    return replace(found, low=max(found.low, 0.0), high=min(found.high, 100.0))
+
+
+def spread(values: Sequence[float], unit: str) -> str:
+    """'3.7 to 99.9 %'."""
+    least, most = (written(Estimate(value, value, value, 1), unit) for value in (min(values), max(values)))
+    return f"{least.removesuffix(unit).strip()} to {most}"
 
 
 @dataclass(frozen=True)
@@ -214,6 +234,17 @@ class Row:
     @property
     def is_open(self) -> bool:
         return self.word == "open"
+
+    @property
+    def seeds(self) -> list[Judged]:
+        """The runs of the sets that differ in their seeds alone."""
+        return [item for cell in self.cells if cell.source.seeds for item in cell.judged if item.ours]
+
+    @property
+    def spread(self) -> str:
+        """The least and the greatest value of all seeds; nothing for a yes or no."""
+        values = [item.ours.value for item in self.seeds if item.ours]
+        return spread(values, self.claim.unit) if self.claim.rule != "holds" and len(values) > 1 else ""
 
     @property
     def uncounted(self) -> list[Recipe]:
@@ -277,10 +308,30 @@ RULE = Rule(
 
 
 @dataclass(frozen=True)
+class SeedSet:
+    """What runs that differ in their seeds alone have in common, and the hold-out accuracy at which they end."""
+
+    name: str
+    n: int
+    d_model: int
+    optimiser: str
+    rate: Stated  # of the block matrices
+    steps: Stated
+    batch_size: int
+    n_facts: int
+    holdout: str  # the least and the greatest
+
+
+@dataclass(frozen=True)
 class Universality:
     rows: tuple[Row, ...]
     sources: tuple[Source, ...]  # those measured; each row has a cell for each
+    sets: tuple[SeedSet, ...] = ()
     rule: Rule = RULE
+
+    @property
+    def n_seeds(self) -> int:
+        return sum(found.n for found in self.sets)
 
     @property
     def n_rows(self) -> int:
@@ -324,6 +375,11 @@ class Universality:
     def n_tested(self) -> int:
         return sum(row.tested for row in self.rows)
 
+    @property
+    def by_chance(self) -> Stated:
+        """Of these tests, how many would be significant if the recipe never mattered; Fisher's test finds fewer."""
+        return Stated(SIGNIFICANT * self.n_tested)
+
 
 def is_inside(claim: Claim) -> bool:
     return claim.experiment in EXPERIMENTS_INSIDE or claim.row in ROWS_OF_TRAINING
@@ -338,7 +394,30 @@ def read_universality(store: Store, claims: Sequence[Claim]) -> Universality | N
     if not measured:
         return None
     kept = tuple(Row(row.claim, tuple(row.cells[i] for i in measured)) for row in rows)
-    return Universality(kept, tuple(SOURCES[i] for i in measured))
+    sets = [found for i in measured if SOURCES[i].seeds and (found := _seed_set(store, SOURCES[i]))]
+    return Universality(kept, tuple(SOURCES[i] for i in measured), tuple(sets))
+
+
+def _seed_set(store: Store, source: Source) -> SeedSet | None:
+    """From the results about training; None where there are none."""
+    stored = [store.get("dynamics", model) for model in source.models(store.models("dynamics"))]
+    results = [item.result for item in stored if item and "training" in item.result.config]
+    if len(results) < 2:
+        return None
+    recipe = results[0].config["training"]
+    last = [100 * result.curves["holdout"].y[-1] for result in results]
+    rate = recipe["muon_lr"] if recipe["optimiser"] == "muon" else recipe["lr"]
+    return SeedSet(
+        name=source.name,
+        n=len(results),
+        d_model=recipe["d_model"],
+        optimiser=source.recipe,
+        rate=Stated(rate),
+        steps=Stated(recipe["steps"]),
+        batch_size=recipe["batch_size"],
+        n_facts=recipe["n_facts"],
+        holdout=spread(last, "%"),
+    )
 
 
 def _cell(store: Store, claim: Claim, source: Source) -> Cell:

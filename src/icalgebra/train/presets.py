@@ -43,8 +43,8 @@ PRESETS: dict[str, TrainConfig] = {
         optimiser="muon", muon_lr=0.02, lr=1e-3, answer_weight=8.0,
         steps=5600, schedule="linear", warmup=200, residual="bf16",
     ),
-    # The optimiser's control: `sprint` with the paper's optimiser in place of Muon, everything else equal. Its rate is
-    # to be tuned on hold-out accuracy alone.
+    # The optimiser's control: `sprint` with the paper's optimiser in place of Muon, everything else equal. Its rate was
+    # chosen among four on hold-out accuracy alone, on seed 100.
     "adamw256": TrainConfig(
         n_layers=4, n_heads=8, d_model=256, rope_base=1e6, batch_size=64,
         optimiser="adamw", lr=1e-3, answer_weight=8.0,
