@@ -307,7 +307,8 @@ def test_what_the_answer_to_a_question_says(read: Read) -> None:
 
 def words(found: Universality | None, store: Store) -> str:
     classes = count_classes(judge_all(store, load_claims()))
-    page = SimpleNamespace(universality=found, classes=classes, seeds_figure=seeds_figure(found.rows) if found else None)
+    figure = seeds_figure(found.rows) if found else None
+    page = SimpleNamespace(universality=found, classes=classes, seeds_figure=figure)
     html = template_environment().get_template("universality.html.jinja").render(page=page)
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
 
@@ -412,8 +413,8 @@ def test_the_page_says_what_remains_open(read: Read, tmp_path: Path) -> None:
 
 # The table of seeds, and on the first screen their ticks and what is said of them.
 OF_SEEDS = re.compile(
-    r'<h2 id="universality">.*?</details>\n|<path d="[^"]*" class="seed"/>| Seeds: [^<]*? in \d+ of \d+\.|; seeds differ(?=</a>)'
-    r'| · <span class="seed">.*?(?=</p>)|(?:For all|Of) \d+ claims about .*?(?=Intervals)',
+    r'<h2 id="universality">.*?</details>\n|<path d="[^"]*" class="seed"/>| Seeds: [^<]*? in \d+ of \d+\.'
+    r'|; seeds differ(?=</a>)| · <span class="seed">.*?(?=</p>)|(?:For all|Of) \d+ claims about .*?(?=Intervals)',
     re.DOTALL,
 )
 

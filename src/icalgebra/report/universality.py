@@ -236,6 +236,10 @@ class Row:
         return self.word == "open"
 
     @property
+    def recipes_alike(self) -> bool:
+        return self.lack == "no clear difference"
+
+    @property
     def seeds(self) -> list[Judged]:
         """The runs of the sets that differ in their seeds alone."""
         return [item for cell in self.cells if cell.source.seeds for item in cell.judged if item.ours]
@@ -283,6 +287,14 @@ class Answer:
 class WordCount:
     word: Word
     n: int
+
+    @property
+    def single(self) -> bool:
+        return self.n == 1
+
+    @property
+    def by_test(self) -> bool:
+        return self.word == "belongs to the recipe"
 
 
 @dataclass(frozen=True)
@@ -349,6 +361,10 @@ class Universality:
     def counts(self) -> list[WordCount]:
         words = [row.word for row in self.rows]
         return [WordCount(each, words.count(each)) for each in WORDS]
+
+    @property
+    def decided_counts(self) -> list[WordCount]:
+        return [item for item in self.counts if item.n and item.word != "open"]
 
     @property
     def answers(self) -> list[Answer]:
