@@ -58,7 +58,7 @@ def committed(store: Store) -> Findings:
 
 
 def words(findings: Findings) -> str:
-    page = SimpleNamespace(findings=findings)
+    page = SimpleNamespace(findings=findings, universality=None)
     html = template_environment().get_template("findings.html.jinja").render(page=page)
     return " ".join(unescape(re.sub("</?(?:code|a|b)[^>]*>", "", html)).split())
 

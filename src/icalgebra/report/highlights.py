@@ -15,7 +15,7 @@ from icalgebra.report.evidence import named
 from icalgebra.report.findings_behaviour import OfModel
 from icalgebra.report.findings_mechanisms import Identity, IdentityDirection
 from icalgebra.report.store import PREFERRED, Judged
-from icalgebra.report.universality import Row, Tally, tally
+from icalgebra.report.universality import Row
 from icalgebra.report.verdicts import JudgedClaim
 from icalgebra.verdicts import AGREES
 
@@ -163,14 +163,10 @@ def _most(numbers: list[Number]) -> float:
 
 @dataclass(frozen=True)
 class Seeds:
-    """Runs that differ in their seeds, or in optimiser and seed, where they disagree about a claim."""
+    """A claim that is drawn and about which seeds disagree."""
 
     label: str
     row: Row
-
-    @property
-    def tally(self) -> Tally:
-        return tally(self.row.seeds)
 
 
 @dataclass(frozen=True)

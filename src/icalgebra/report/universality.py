@@ -245,6 +245,10 @@ class Row:
         return [item for cell in self.cells if cell.source.seeds for item in cell.judged if item.ours]
 
     @property
+    def tally_of_seeds(self) -> Tally:
+        return tally(self.seeds)
+
+    @property
     def spread(self) -> str:
         """The least and the greatest value of all seeds; nothing for a yes or no."""
         values = [item.ours.value for item in self.seeds if item.ours]
@@ -370,6 +374,11 @@ class Universality:
     def answers(self) -> list[Answer]:
         rows = {row.claim.id: row for row in self.rows}
         return [Answer(question, tuple(rows[item] for item in claims)) for question, claims in QUESTIONS.items()]
+
+    @property
+    def seeds_differ(self) -> dict[str, Row]:
+        """By claim, those about which seeds of one recipe disagree."""
+        return {row.claim.id: row for row in self.rows if row.word == "differs from seed to seed"}
 
     @property
     def measured(self) -> dict[Recipe, list[Source]]:
