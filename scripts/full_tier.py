@@ -103,7 +103,7 @@ def run_apart(given: argparse.Namespace, model: str, name: str) -> None:
         command += ["--device", given.device] if given.device else []
         command += ["--tf32"] if given.tf32 else []
         command += ["--set", *given.set] if given.set else []
-        threads = max(1, (os.cpu_count() or 1) // (given.workers + 1))  # one share is for the training process
+        threads = max(1, (os.cpu_count() or 1) // given.workers)
         subprocess.run(command, check=False, env={"OMP_NUM_THREADS": str(threads), **os.environ})
 
 
